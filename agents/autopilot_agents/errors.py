@@ -35,7 +35,13 @@ class ProviderUnavailable(ProviderError):
     """Raised on 408/409/429/5xx/529, resets and stalls. `retry_after_s` is None where the server named none."""
 
     def __init__(
-        self, code: str, what: str, *, why: str = "", fix: str = "", status: int | None = None,
+        self,
+        code: str,
+        what: str,
+        *,
+        why: str = "",
+        fix: str = "",
+        status: int | None = None,
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(code, what, why=why, fix=fix)
@@ -72,7 +78,9 @@ class SandboxUnavailable(AgentError):
 class GitError(AgentError):
     """Raised when git ended with another status than it should; `stderr` is bounded."""
 
-    def __init__(self, code: str, what: str, *, stderr: str = "", exit_status: int = 1, why: str = "", fix: str = "") -> None:
+    def __init__(
+        self, code: str, what: str, *, stderr: str = "", exit_status: int = 1, why: str = "", fix: str = ""
+    ) -> None:
         super().__init__(code, what, why=why or stderr.strip()[-500:], fix=fix)
         self.stderr = stderr
         self.exit_status = exit_status

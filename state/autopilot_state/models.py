@@ -16,9 +16,7 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=80)]
 ItemId = Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+)*[a-z0-9]*\.[cikr]\d+$", max_length=40)]
 """`20.c1` criterion, `20.i1` issue, `20.k1` check, `20.r1` reported finding."""
 
-Result = Literal[
-    "verified", "below", "failed", "parked", "needs_human", "blocked", "unverified", "skipped"
-]
+Result = Literal["verified", "below", "failed", "parked", "needs_human", "blocked", "unverified", "skipped"]
 OutcomeKind = Literal["candidate", "accepted", "below", "failed", "parked", "needs_human", "split"]
 Complexity = Literal["low", "medium", "high"]
 
@@ -129,7 +127,9 @@ class SplitEvidence(Model):
 class SplitRequest(Model):
     """Returned in place of results; a contract that the manager checks mechanically (`split.py`)."""
 
-    reason: Literal["issues", "complex_deliverables", "files_to_read", "predicted_output", "context", "output_cut"]
+    reason: Literal[
+        "issues", "complex_deliverables", "files_to_read", "predicted_output", "context", "output_cut"
+    ]
     rationale: ShortText = ""
     sub_phases: tuple[SubPhase, ...]
     kept: tuple[ItemId, ...] = ()
