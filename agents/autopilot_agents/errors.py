@@ -86,7 +86,7 @@ class GitError(AgentError):
         self.exit_status = exit_status
 
 
-class LoopSignal(Exception):  # noqa: N818 - control flow, not an error
+class LoopSignal(Exception):
     """Ends an agent's loop for a named reason."""
 
 

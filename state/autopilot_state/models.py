@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, StringConstraints
 
 ShortText = Annotated[str, StringConstraints(max_length=200)]
 """A reason that fits a table line; what is longer is an artifact."""
