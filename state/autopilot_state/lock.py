@@ -1,0 +1,113 @@
+"""One writer a repository: flock on a file that is never deleted, in the git common directory.
+
+The kernel frees the lock when its holder dies, however it dies; so there are no stale locks, and what the file
+says (pid, host, start time, run) only serves the message. Linked worktrees share the common directory and so the
+lock.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import time
+from pathlib import Path
+
+import orjson
+
+from autopilot_state.errors import LockedError, StorageError
+
+LOCK_NAME = "autopilot.lock"
+
+
+class RepositoryLock:
+    """Held from `acquire` until `release` or the end of the process."""
+
+    def __init__(self, path: Path, fd: int) -> None:
+        self.path = path
+        self._fd = fd
+
+    @classmethod
+    def acquire(cls, common_dir: Path, *, purpose: str = "run") -> RepositoryLock:
+        """Return the held lock of the repository whose git common directory is `common_dir`.
+
+        Raises:
+            LockedError: another process holds it; the message names it.
+            StorageError: the file can't be opened or locked on this file system.
+        """
+        path = common_dir / LOCK_NAME
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as cause:
+            raise StorageError("AP110", f"the lock {path} can't be opened", why=str(cause)) from cause
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = read_holder(path)
+            os.close(fd)
+            raise _locked(holder) from None
+        except OSError as cause:
+            os.close(fd)
+            raise StorageError(
+                "AP110", f"{path} can't be locked on this file system", why=str(cause)
+            ) from cause
+        lock = cls(path, fd)
+        lock.describe({"purpose": purpose})
+        return lock
+
+    def describe(self, more: dict[str, str]) -> None:
+        """Say in the file who holds it: pid, host, start time, and `more` (the run's id)."""
+        about = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.time(), **more}
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, orjson.dumps(about) + b"\n", 0)
+
+    def still_held(self) -> bool:
+        """Say whether the locked file is still the one on disk: a deleted lock file protects nothing."""
+        try:
+            there, ours = self.path.lstat(), os.fstat(self._fd)
+        except FileNotFoundError:
+            return False
+        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+    def release(self) -> None:
+        """Free the lock; the file stays."""
+        os.ftruncate(self._fd, 0)
+        os.close(self._fd)
+
+
+def read_holder(path: Path) -> dict[str, object]:
+    """Return what the lock file says about its holder; empty when it says nothing."""
+    try:
+        found = orjson.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def is_locked(common_dir: Path) -> dict[str, object] | None:
+    """Return the holder of the lock, or None when nobody holds it. Never takes it for longer than a moment."""
+    path = common_dir / LOCK_NAME
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return read_holder(path) or {"pid": None}
+    finally:
+        os.close(fd)
+    return None
+
+
+def _locked(holder: dict[str, object]) -> LockedError:
+    since = holder.get("since")
+    began = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(since)) if isinstance(since, float) else "?"
+    who = f"pid {holder.get('pid', '?')} on {holder.get('host', '?')}, since {began}"
+    run = f", run {holder['run']}" if holder.get("run") else ""
+    return LockedError(
+        "AP701",
+        f"another autopilot holds this repository ({who}{run})",
+        why="one repository has one writer at a time",
+        fix="wait for it, watch it with `autopilot watch`, or end it with `autopilot stop`",
+    )
