@@ -1,0 +1,1 @@
+"""The arithmetic of a small shop: prices, carts, stock, delivery, reports."""
