@@ -19,6 +19,7 @@ Signals of the agent's loop (control flow, never shown to a user): LoopSignal
 from __future__ import annotations
 
 from autopilot_state.errors import EXIT_PREFLIGHT, EXIT_PROVIDER, AutopilotError
+from autopilot_state.models import Usage
 
 
 class AgentError(AutopilotError):
@@ -54,11 +55,17 @@ class ProviderRefused(ProviderError):
 
 
 class AnswerIncomplete(ProviderError):
-    """Raised when a stream ended without a stop reason; `text` holds what arrived, and its last line is not whole."""
+    """Raised when a stream ended without a stop reason; `text` holds what arrived, and its last line is not whole.
 
-    def __init__(self, code: str, what: str, *, text: str = "", why: str = "", fix: str = "") -> None:
+    `usage` is what it cost all the same, None where the provider can't tell.
+    """
+
+    def __init__(
+        self, code: str, what: str, *, text: str = "", why: str = "", fix: str = "", usage: Usage | None = None
+    ) -> None:
         super().__init__(code, what, why=why, fix=fix)
         self.text = text
+        self.usage = usage
 
 
 class PathRefused(AgentError):
