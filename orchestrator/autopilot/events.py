@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autopilot_state.models import Evidence, Outcome, Usage
+from autopilot_state.models import Evidence, Outcome, SplitRequest, Usage
 from autopilot_state.patch import Document, Operation, expect, pointer, put
 
 RUNNING = ("running", "merging")
@@ -28,25 +28,36 @@ class Event:
 
 
 def unit_row(
-    name: str, *, parent: str | None = None, deps: Sequence[str] = (), targeted: bool = True
+    name: str,
+    *,
+    parent: str | None = None,
+    deps: Sequence[str] = (),
+    after: Sequence[str] = (),
+    targeted: bool = True,
+    done: bool = False,
 ) -> dict[str, Any]:
     """Return a unit as it stands in state.json before anything happened to it.
 
     `status` is one of waiting, queued, running, merging, split, ended; `result` is set when it is `ended`.
+    `deps` must succeed before it starts; what stands in `after` only has to have ended (overlapping touches).
     """
     return {
         "name": name,
         "parent": parent,
         "children": [],
         "deps": list(deps),
-        "targeted": targeted,
-        "status": "waiting",
+        "after": list(after),
+        "split_base": None,
+        "targeted": targeted and not done,
+        "done": done,
+        "status": "waiting" if targeted and not done else "ended",
         "mode": "work",
         "attempt": 0,
         "step": None,
-        "result": None,
+        "result": None if targeted and not done else "skipped",
         "score": None,
-        "reason": "",
+        "reason": "done in the roadmap" if done else "" if targeted else "not targeted",
+        "split_refusals": 0,
         "commit": None,
         "base": None,
         "tests": None,
@@ -78,12 +89,14 @@ def _unit(unit: str, field: str) -> str:
 
 def unit_queued(unit: str, *, before: str, attempt: int, mode: str) -> Event:
     """The manager handed the unit to the engine, which starts it when a slot is free."""
-    patch = [
+    patch: list[Operation] = [
         expect(_unit(unit, "status"), before),
         put(_unit(unit, "status"), "queued"),
         put(_unit(unit, "attempt"), attempt),
         put(_unit(unit, "mode"), mode),
     ]
+    if before == "split":
+        patch.append(put(_unit(unit, "base"), None))
     return Event("unit.queued", patch, {}, unit)
 
 
@@ -126,10 +139,10 @@ def _sum(before: Mapping[str, Any] | None, usage: Usage) -> dict[str, Any]:
     return {**total.model_dump(), "cost_usd": round(total.cost_usd, 6)}
 
 
-def unit_merging(unit: str, outcome: Outcome) -> Event:
+def unit_merging(unit: str, outcome: Outcome, *, before: str) -> Event:
     """The phase runner sealed a candidate; the merge queue has it now."""
     patch = [
-        expect(_unit(unit, "status"), "running"),
+        expect(_unit(unit, "status"), before),
         put(_unit(unit, "status"), "merging"),
         put(_unit(unit, "step"), "merge"),
         put(_unit(unit, "commit"), outcome.commit),
@@ -176,34 +189,57 @@ def unit_ended(
     return Event("unit.ended", patch, {}, unit)
 
 
-def unit_sent_back(unit: str, *, before: str, reason: str) -> Event:
-    """The merge gate was red, or the trees conflict: the unit starts a new attempt on the head."""
+def unit_sent_back(unit: str, *, before: str, attempt: int, mode: str, reason: str) -> Event:
+    """The merge gate was red, or the trees conflict (`mode` resolve): a new attempt starts on the head."""
     patch = [
         expect(_unit(unit, "status"), before),
         put(_unit(unit, "status"), "waiting"),
+        put(_unit(unit, "attempt"), attempt),
+        put(_unit(unit, "mode"), mode),
+        put(_unit(unit, "base"), None),
         put(_unit(unit, "step"), None),
-        put(_unit(unit, "reason"), reason),
+        put(_unit(unit, "reason"), reason[:200]),
         put(_unit(unit, "order_dependent"), True),
     ]
     return Event("unit.sent_back", patch, {}, unit)
 
 
 def unit_split(
-    unit: str, children: Mapping[str, Mapping[str, Any]], request: Mapping[str, Any], *, duration_s: float
+    unit: str,
+    children: Mapping[str, Mapping[str, Any]],
+    request: SplitRequest,
+    *,
+    before: str,
+    split_base: str,
+    duration_s: float,
 ) -> Event:
     """The split contract held: the children exist, the parent waits for them and holds nothing."""
     patch: list[Operation] = [
-        expect(_unit(unit, "status"), "running"),
+        expect(_unit(unit, "status"), before),
         put(_unit(unit, "status"), "split"),
         put(_unit(unit, "step"), None),
         put(_unit(unit, "children"), list(children)),
+        put(_unit(unit, "split_base"), split_base),
         put(_unit(unit, "duration_s"), round(duration_s, 3)),
     ]
     patch += [put(pointer("units", child), dict(row)) for child, row in children.items()]
-    return Event("unit.split", patch, {"request": dict(request)}, unit)
+    return Event(
+        "unit.split", patch, {"request": request.model_dump(mode="json", exclude_defaults=True)}, unit
+    )
 
 
-def unit_reopened(unit: str, *, before: str, attempt_base: int) -> Event:
+def split_refused(unit: str, breach: str, *, before: str) -> Event:
+    """The split request broke its contract: the attempt goes on with the reason, without a new attempt."""
+    patch = [
+        expect(_unit(unit, "status"), before),
+        put(_unit(unit, "status"), "waiting"),
+        put(_unit(unit, "split_refusals"), 1),
+        put(_unit(unit, "reason"), f"split refused: {breach}"[:200]),
+    ]
+    return Event("unit.split_refused", patch, {}, unit)
+
+
+def unit_reopened(unit: str, *, before: str, attempt: int) -> Event:
     """A finished run is taken up again: this failed, below or blocked unit gets a new attempt."""
     patch = [
         expect(_unit(unit, "status"), before),
@@ -211,7 +247,10 @@ def unit_reopened(unit: str, *, before: str, attempt_base: int) -> Event:
         put(_unit(unit, "result"), None),
         put(_unit(unit, "score"), None),
         put(_unit(unit, "reason"), ""),
-        put(_unit(unit, "attempt"), attempt_base),
+        put(_unit(unit, "attempt"), attempt),
+        put(_unit(unit, "mode"), "work"),
+        put(_unit(unit, "base"), None),
+        put(_unit(unit, "order_dependent"), True),
     ]
     return Event("unit.reopened", patch, {}, unit)
 
