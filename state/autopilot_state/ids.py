@@ -20,8 +20,8 @@ OpId = NewType("OpId", str)
 
 MAX_UNIT_ID_LENGTH = 24
 
-_UNIT = re.compile(r"(?P<phase>\d+(?:\.\d+)*)(?P<split>(?:[a-z](?:\d+[a-z])*\d*)?)\Z")
-_PARTS = re.compile(r"\d+|[a-z]")
+_UNIT = re.compile(r"(?P<phase>\d+(?:\.\d+)*)(?P<split>(?:[a-z](?:\d+[a-z])*\d*)?)\Z", re.ASCII)
+_PARTS = re.compile(r"\.?\d+|[a-z]", re.ASCII)
 
 
 def new_run_id() -> RunId:
@@ -35,8 +35,15 @@ def is_unit_id(text: str) -> bool:
 
 
 def unit_sort_key(unit: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key that sorts numerically, children directly after their parent: 2, 10, 10a, 10a1, 10b."""
-    return tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in _PARTS.findall(unit))
+    """Return a key that sorts numerically, children directly after their parent: 2, 10, 10a, 10a1, 10b, 10.1."""
+    return tuple(_part_key(part) for part in _PARTS.findall(unit))
+
+
+def _part_key(part: str) -> tuple[int, int, str]:
+    if part.isalpha():
+        return (0, 0, part)
+    # An inserted phase (`6.1`) is a sibling of `6`, so it comes after the children of `6`.
+    return (1, int(part[1:]), "") if part.startswith(".") else (0, int(part), "")
 
 
 def child_id(parent: UnitId, index: int) -> UnitId:
