@@ -1,13 +1,12 @@
 """RFC 6902 patches on the run's state: checked whole, applied in place, undone when one operation fails.
 
-The jsonpatch library does each operation. Its `in_place` mode costs 0.007 ms where the default copies 4.8 MB
-(99 ms), but leaves the operations before a failed one applied; so each operation's inverse is kept until the
-last one has gone through.
+jsonpatch's `in_place` mode costs 0.007 ms an operation where the default copies the whole state (99 ms at 4.8 MB);
+with `atomic` it keeps what it changed until the last operation has gone through, and puts it back if one fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jsonpatch
@@ -18,7 +17,8 @@ from autopilot_state.errors import PatchRejected
 Operation = dict[str, Any]
 Document = dict[str, Any]
 
-_MISSING = object()
+KINDS = ("test", "add", "replace", "remove")
+"""The operations that a journal uses."""
 
 
 def pointer(*parts: str | int) -> str:
@@ -37,9 +37,16 @@ def put(path: str, value: Any) -> Operation:
 
 
 def check_form(operations: Sequence[Operation]) -> None:
-    """Raise `PatchRejected` unless the patch is empty or is led by a `test` operation."""
+    """Raise `PatchRejected` unless the patch is empty or a `test` leads additions, replacements and removals."""
     if operations and operations[0].get("op") != "test":
         raise PatchRejected("AP103", "a patch must begin with a test operation", why="compare-and-swap")
+    for operation in operations:
+        kind = operation.get("op")
+        if kind not in KINDS:
+            raise PatchRejected("AP105", f"operation {kind!r} is not used in a journal")
+        if kind != "test" and not operation.get("path"):
+            # jsonpatch returns a new document for the root; ours is changed in place, so it would be lost.
+            raise PatchRejected("AP105", f"{kind!r} can't replace the whole state")
 
 
 def apply_patch(document: Document, operations: Sequence[Operation]) -> None:
@@ -49,47 +56,13 @@ def apply_patch(document: Document, operations: Sequence[Operation]) -> None:
         PatchRejected: a `test` or a path does not hold; `document` is as it was.
     """
     check_form(operations)
-    undo: list[Callable[[], None]] = []
-    operation: Operation = {}
     try:
-        for operation in operations:
-            inverse = _inverse(document, operation)
-            jsonpatch.JsonPatch([operation]).apply(document, in_place=True)
-            undo.append(inverse)
+        jsonpatch.JsonPatch(list(operations)).apply(document, in_place=True, atomic=True)
     except (jsonpatch.JsonPatchException, JsonPointerException, KeyError, TypeError, IndexError) as cause:
-        for step in reversed(undo):
-            step()
+        path = getattr(getattr(cause, "op", None), "location", "")
         raise PatchRejected(
-            "AP104",
-            "the state is not what the writer believed",
-            why=f"{operation.get('path')}: {cause}"[:300],
+            "AP104", "the state is not what the writer believed", why=f"{path}: {cause}"[:300]
         ) from cause
-
-
-def _inverse(document: Document, operation: Operation) -> Callable[[], None]:
-    """Return what undoes `operation`; only the operations that the journal uses are known."""
-    kind = operation.get("op")
-    if kind == "test":
-        return lambda: None
-    if kind not in ("add", "replace", "remove"):
-        raise PatchRejected("AP105", f"operation {kind!r} is not used in a journal")
-    parent, key = JsonPointer(operation["path"]).to_last(document)
-    if isinstance(parent, list):
-        before = list(parent)
-
-        def restore_list() -> None:
-            parent[:] = before
-
-        return restore_list
-    old = parent.get(key, _MISSING)
-
-    def restore() -> None:
-        if old is _MISSING:
-            parent.pop(key, None)
-        else:
-            parent[key] = old
-
-    return restore
 
 
 def diff(before: Document, after: Document) -> list[Operation]:
