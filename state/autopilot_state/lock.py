@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import stat
 import time
 from pathlib import Path
 
@@ -18,6 +19,8 @@ import orjson
 from autopilot_state.errors import LockedError, StorageError
 
 LOCK_NAME = "autopilot.lock"
+_TRIES = 40
+_PAUSE_S = 0.005
 
 
 class RepositoryLock:
@@ -36,30 +39,62 @@ class RepositoryLock:
             StorageError: the file can't be opened or locked on this file system.
         """
         path = common_dir / LOCK_NAME
+        holder: dict[str, object] = {}
+        for _ in range(_TRIES):
+            lock = cls._attempt(path)
+            if lock is not None:
+                try:
+                    lock.describe({"purpose": purpose})
+                except BaseException:
+                    os.close(lock._fd)
+                    raise
+                return lock
+            holder = read_holder(path)
+            if _is_alive(holder):
+                break
+            # Not there yet, or no more: a holder that hasn't written its name, a dead one's name, or a reader
+            # that looked at the lock for a moment.
+            time.sleep(_PAUSE_S)
+        raise _locked(holder)
+
+    @classmethod
+    def _attempt(cls, path: Path) -> RepositoryLock | None:
+        """Return the lock, or None when it is held, or was deleted between opening and locking."""
         try:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         except OSError as cause:
             raise StorageError("AP110", f"the lock {path} can't be opened", why=str(cause)) from cause
+        lock = cls(path, fd)
         try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(f"{path} is not a regular file")
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = read_holder(path)
             os.close(fd)
-            raise _locked(holder) from None
+            return None
         except OSError as cause:
             os.close(fd)
             raise StorageError(
                 "AP110", f"{path} can't be locked on this file system", why=str(cause)
             ) from cause
-        lock = cls(path, fd)
-        lock.describe({"purpose": purpose})
-        return lock
+        if lock.still_held():
+            return lock
+        os.close(fd)
+        return None
 
     def describe(self, more: dict[str, str]) -> None:
-        """Say in the file who holds it: pid, host, start time, and `more` (the run's id)."""
+        """Say in the file who holds it: pid, host, start time, and `more` (the run's id).
+
+        Raises:
+            StorageError: the disk takes no bytes; a run could not go on either.
+        """
         about = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.time(), **more}
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, orjson.dumps(about) + b"\n", 0)
+        text = orjson.dumps(about) + b"\n"
+        try:
+            os.pwrite(self._fd, text, 0)
+            os.ftruncate(self._fd, len(text))
+        except OSError as cause:
+            raise StorageError("AP110", f"the lock {self.path} can't be written", why=str(cause)) from cause
 
     def still_held(self) -> bool:
         """Say whether the locked file is still the one on disk: a deleted lock file protects nothing."""
@@ -73,6 +108,20 @@ class RepositoryLock:
         """Free the lock; the file stays."""
         os.ftruncate(self._fd, 0)
         os.close(self._fd)
+
+
+def _is_alive(holder: dict[str, object]) -> bool:
+    """Say whether `holder` names a process that may hold the lock now; one on another host may."""
+    pid = holder.get("pid")
+    if not isinstance(pid, int) or holder.get("host") != socket.gethostname():
+        return bool(holder)
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def read_holder(path: Path) -> dict[str, object]:
