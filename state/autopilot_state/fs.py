@@ -7,7 +7,9 @@ the pages clean ("Can applications recover from fsync failures?", ATC '20).
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -33,6 +35,10 @@ class FileSystem(Protocol):
         """Return when the file's data can't be lost by a power failure."""
         ...
 
+    def truncate(self, fd: int, size: int) -> None:
+        """Cut the open file off at `size` bytes."""
+        ...
+
     def replace(self, source: Path, target: Path) -> None:
         """Rename over `target`, atomically."""
         ...
@@ -54,6 +60,9 @@ class RealFileSystem:
     def sync(self, fd: int) -> None:
         os.fsync(fd)
 
+    def truncate(self, fd: int, size: int) -> None:
+        os.ftruncate(fd, size)
+
     def replace(self, source: Path, target: Path) -> None:
         source.replace(target)
 
@@ -61,7 +70,8 @@ class RealFileSystem:
         path.unlink(missing_ok=True)
 
 
-def _storage_error(path: Path, cause: OSError) -> StorageError:
+def storage_error(path: Path, cause: OSError) -> StorageError:
+    """Return the error that tells people which write the disk refused, and why."""
     return StorageError(
         "AP101",
         f"{path.name} could not be written",
@@ -74,7 +84,10 @@ def write_all(fs: FileSystem, fd: int, data: bytes) -> None:
     """Write all of `data`, through short writes."""
     view = memoryview(data)
     while view:
-        view = view[fs.write(fd, bytes(view)) :]
+        written = fs.write(fd, bytes(view))
+        if written == 0:  # a device that takes nothing would keep this loop for ever
+            raise OSError(errno.EIO, "the disk takes no bytes")
+        view = view[written:]
 
 
 def sync_directory(fs: FileSystem, directory: Path) -> None:
@@ -105,7 +118,7 @@ def write_atomic(fs: FileSystem, path: Path, data: bytes) -> None:
     except OSError as cause:
         with suppress(OSError):
             fs.unlink(temporary)
-        raise _storage_error(path, cause) from cause
+        raise storage_error(path, cause) from cause
 
 
 def append_durably(fs: FileSystem, fd: int, path: Path, data: bytes) -> None:
@@ -118,19 +131,45 @@ def append_durably(fs: FileSystem, fd: int, path: Path, data: bytes) -> None:
         write_all(fs, fd, data)
         fs.sync(fd)
     except OSError as cause:
-        raise _storage_error(path, cause) from cause
+        raise storage_error(path, cause) from cause
 
 
-def make_private_directory(path: Path) -> Path:
-    """Create `path` and its parents for this user alone, and return it.
+def read_regular(path: Path) -> bytes:
+    """Return the bytes of a regular file; never follows a symlink and never waits for a FIFO's writer.
 
     Raises:
-        StorageError: something else stands there, or it is a symlink.
+        OSError: it is missing, unreadable or no regular file.
     """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.read()
+
+
+def make_private_directory(path: Path, fs: FileSystem | None = None) -> Path:
+    """Create `path` and its missing parents for this user alone, durably, and return it.
+
+    Raises:
+        StorageError: something else stands there, a symlink, or a directory that others may write to.
+    """
+    disk = fs or RealFileSystem()
+    missing = [step for step in (path, *path.parents) if not os.path.lexists(step)]
     try:
-        path.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
-        if path.is_symlink() or not path.is_dir():
-            raise NotADirectoryError(20, "not a directory, or a symlink", str(path))
+        for step in reversed(missing):
+            step.mkdir(mode=PRIVATE_DIR, exist_ok=True)
+            sync_directory(disk, step.parent.resolve())
+        _check_private(path)
     except OSError as cause:
-        raise _storage_error(path, cause) from cause
+        raise storage_error(path, cause) from cause
     return path
+
+
+def _check_private(path: Path) -> None:
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, "not a directory, or a symlink", str(path))
+    if found.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, "it belongs to another user", str(path))
+    if found.st_mode & stat.S_IWOTH:
+        raise PermissionError(errno.EPERM, "everybody may write to it", str(path))

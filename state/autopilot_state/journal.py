@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from autopilot_state.errors import JournalDamaged, StorageError
-from autopilot_state.fs import FileSystem, append_durably, sync_directory
+from autopilot_state.fs import FileSystem, append_durably, read_regular, storage_error, sync_directory
 from autopilot_state.patch import Operation
 
 GENESIS = "0" * 32
@@ -99,18 +99,26 @@ def iterate(
         end = data.find(b"\n", offset)
         record = decode(data[offset:end]) if end >= 0 else None
         if record is None:
-            if _is_torn_tail(data, offset, end):
+            if _is_torn_tail(data, offset, end, seq + 1):
                 return
             raise _damaged(name, seq + 1, offset, "its hash or form does not hold")
+        if record.seq == seq and record.hash == prev:
+            offset = end + 1  # the same line twice, as a copied file may have it, says nothing new
+            continue
         if record.seq != seq + 1 or record.prev != prev:
             raise _damaged(name, seq + 1, offset, f"found record {record.seq}, or a broken chain")
         seq, prev, offset = record.seq, record.hash, end + 1
         yield record, offset
 
 
-def _is_torn_tail(data: bytes, offset: int, end: int) -> bool:
-    """A torn write is the last line: cut, or zeroed by delayed allocation (ext4)."""
+def _is_torn_tail(data: bytes, offset: int, end: int, seq: int) -> bool:
+    """A torn write is the last line: cut, or zeroed by delayed allocation (ext4).
+
+    A line that swallowed the record after its own lost its newline to damage: it had been acknowledged.
+    """
     rest = data[offset:]
+    if b'{"seq":%d,"ts":' % (seq + 1) in rest:
+        return False
     return end < 0 or end == len(data) - 1 or not rest.strip(b"\0\n")
 
 
@@ -128,8 +136,17 @@ def scan(path: Path) -> Scan:
 
     Raises:
         JournalDamaged: a record before the last one does not hold.
+        StorageError: it is no regular file, or can't be read.
     """
-    data = path.read_bytes()
+    try:
+        data = read_regular(path)
+    except OSError as cause:
+        raise StorageError(
+            "AP112",
+            f"{path.name} could not be read",
+            why=f"{cause.strerror or cause} ({path})",
+            fix="give this user access to the file, or restore it from a backup",
+        ) from cause
     records, good = [], 0
     for record, end in iterate(data, name=path.name):
         records.append(record)
@@ -145,25 +162,70 @@ class Journal:
         self.seq = seq
         self.head = head
         self.size = size
+        self.failed = False
+        """The disk refused a record: what the file ends with is unknown until it is opened again."""
         self._fs = fs
-        self._failed = False
-        created = not path.exists()
-        self._fd = fs.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-        if created:
-            sync_directory(fs, path.parent)
+        try:
+            self._fd = fs.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        except OSError as cause:
+            raise storage_error(path, cause) from cause
 
     @classmethod
     def open(cls, path: Path, fs: FileSystem) -> tuple[Journal, Scan]:
-        """Open an existing or new journal, cut off a torn last line, and return it with what it held."""
-        found = scan(path) if path.exists() else Scan((), 0, 0)
+        """Open an existing or new journal, cut off a torn last line, and return it with what it held.
+
+        Raises:
+            JournalDamaged: a record before the last one does not hold; nothing was written.
+            StorageError: the disk refused.
+        """
+        found = scan(path) if os.path.lexists(path) else Scan((), 0, 0)
         last = found.records[-1] if found.records else None
         journal = cls(
             path, fs, seq=last.seq if last else 0, head=last.hash if last else GENESIS, size=found.good_bytes
         )
-        if found.torn_bytes:
-            os.ftruncate(journal._fd, found.good_bytes)
-            fs.sync(journal._fd)
+        try:
+            journal._settle(found.torn_bytes)
+        except BaseException:
+            journal.close()
+            raise
         return journal, found
+
+    def _settle(self, torn_bytes: int) -> None:
+        """Return when the file and its name can't be lost: an earlier process may have died before its syncs."""
+        try:
+            if torn_bytes:
+                self._fs.truncate(self._fd, self.size)
+            self._fs.sync(self._fd)
+            sync_directory(self._fs, self.path.parent)
+        except OSError as cause:
+            raise storage_error(self.path, cause) from cause
+
+    def prepare(
+        self, ts: float, kind: str, unit: str | None, patch: Sequence[Operation], data: dict[str, Any]
+    ) -> tuple[bytes, Record]:
+        """Return the next record and its line, without writing anything.
+
+        Raises:
+            StorageError: it is too large, or the disk refused an earlier one.
+        """
+        if self.failed:
+            raise StorageError("AP106", "the journal refused an earlier record; start again to go on")
+        seq = self.seq + 1
+        line, digest = encode(seq, ts, kind, unit, patch, data, self.head)
+        if len(line) > MAX_RECORD_BYTES:
+            raise StorageError("AP108", f"a {kind} record of {len(line)} bytes is too large for the journal")
+        return line, Record(seq, ts, kind, unit, list(patch), data, self.head, digest)
+
+    def write(self, line: bytes, record: Record) -> None:
+        """Append what `prepare` returned, and return when it can't be lost any more.
+
+        Raises:
+            StorageError: the disk refused. Nothing may be appended afterwards: reopen and verify.
+        """
+        self.failed = True
+        append_durably(self._fs, self._fd, self.path, line)
+        self.failed = False
+        self.seq, self.head, self.size = record.seq, record.hash, self.size + len(line)
 
     def append(
         self, ts: float, kind: str, unit: str | None, patch: Sequence[Operation], data: dict[str, Any]
@@ -173,18 +235,14 @@ class Journal:
         Raises:
             StorageError: the disk refused. Nothing may be appended afterwards: reopen and verify.
         """
-        if self._failed:
-            raise StorageError("AP106", "the journal refused an earlier record; start again to go on")
-        line, digest = encode(self.seq + 1, ts, kind, unit, patch, data, self.head)
-        if len(line) > MAX_RECORD_BYTES:
-            raise StorageError("AP108", f"a {kind} record of {len(line)} bytes is too large for the journal")
-        self._failed = True
-        append_durably(self._fs, self._fd, self.path, line)
-        self._failed = False
-        record = Record(self.seq + 1, ts, kind, unit, list(patch), data, self.head, digest)
-        self.seq, self.head, self.size = record.seq, digest, self.size + len(line)
+        line, record = self.prepare(ts, kind, unit, patch, data)
+        self.write(line, record)
         return record
 
     def close(self) -> None:
-        """Give the descriptor back."""
-        os.close(self._fd)
+        """Give the descriptor back; a closed journal takes no records."""
+        self.failed = True
+        if self._fd >= 0:
+            # The number may soon belong to another file, so it is forgotten before it is given back.
+            fd, self._fd = self._fd, -1
+            os.close(fd)

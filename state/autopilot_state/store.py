@@ -1,12 +1,13 @@
 """The one writer of a run: a record goes into the journal, its patch into the state, and both agree for ever.
 
-The journal is the authority. `state.json` is its projection for people and tools: `seq`, `head` and `journal_bytes`
-say which record it stands at, the rest is the fold of all patches up to there, exactly. It is replaced at most once
-a second and at every stop, so it may lag while a run lives; `load_state` folds the journal past it.
+The journal is the authority. `state.json` is its projection for people and tools, see `projection.py`. It is
+replaced at most once a second and at every stop, so it may lag while a run lives; `load_state` folds the journal
+past it.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,16 +15,25 @@ from typing import Any
 
 import orjson
 
-from autopilot_state.errors import JournalMissing
+from autopilot_state.errors import JournalDamaged, JournalMissing, PatchRejected
 from autopilot_state.fs import FileSystem, RealFileSystem, make_private_directory, write_atomic
-from autopilot_state.journal import Journal, Record, iterate, scan
+from autopilot_state.journal import Journal, Record, scan
+from autopilot_state.migrations import SCHEMA, next_migration, refuse_newer
 from autopilot_state.patch import Document, Operation, apply_patch
+from autopilot_state.projection import (
+    STATE_NAME,
+    Projection,
+    clear_temporaries,
+    export,
+    keep_corrupt_copy,
+    read_projection,
+    records_after,
+)
 
-SCHEMA = 1
+__all__ = ["JOURNAL_NAME", "SCHEMA", "STATE_NAME", "Store", "empty_document", "export", "fold", "load_state"]
+
 JOURNAL_NAME = "journal.jsonl"
-STATE_NAME = "state.json"
 PROJECTION_INTERVAL_S = 1.0
-MAX_CORRUPT_COPIES = 3
 
 
 def empty_document() -> Document:
@@ -32,18 +42,21 @@ def empty_document() -> Document:
 
 
 def fold(records: Iterable[Record], document: Document | None = None) -> Document:
-    """Return the state after `records`, starting from `document` (changed in place) or from nothing."""
+    """Return the state after `records`, starting from `document` (changed in place) or from nothing.
+
+    Raises:
+        JournalDamaged: a record's patch does not hold, so it was never written by a store.
+    """
     state = empty_document() if document is None else document
     for record in records:
-        apply_patch(state, record.patch)
+        try:
+            apply_patch(state, record.patch)
+        except PatchRejected as cause:
+            raise JournalDamaged(
+                "AP102", f"{JOURNAL_NAME}: the patch of record {record.seq} does not hold", why=cause.why,
+                fix="restore the file from a backup, or start over with `autopilot run --fresh`",
+            ) from cause  # fmt: skip
     return state
-
-
-def export(document: Document, *, seq: int, head: str, journal_bytes: int) -> bytes:
-    """Return the bytes of state.json for a state that stands at record `seq`."""
-    about = {"schema": document["schema"], "seq": seq, "head": head, "journal_bytes": journal_bytes}
-    rest = {key: value for key, value in document.items() if key != "schema"}
-    return orjson.dumps({**about, **rest}, option=orjson.OPT_INDENT_2) + b"\n"
 
 
 class Store:
@@ -67,28 +80,47 @@ class Store:
     ) -> Store:
         """Open a run folder, new or old: verify its journal, cut off a torn last line, fold it, rewrite state.json.
 
+        Every record is verified; the fold starts from state.json where that is a sound projection of this journal.
+
         Raises:
             JournalDamaged: a record before the last one does not hold.
             JournalMissing: state.json is there without a journal.
+            PreflightError: a newer version of autopilot wrote this run.
             StorageError: the disk refused.
         """
         disk = fs or RealFileSystem()
-        make_private_directory(run_dir)
+        make_private_directory(run_dir, disk)
         path = run_dir / JOURNAL_NAME
-        if not path.exists() and (run_dir / STATE_NAME).exists():
+        if not os.path.lexists(path) and (run_dir / STATE_NAME).exists():
             raise JournalMissing(
                 "AP109", f"{run_dir.name}: state.json is there, but the journal is gone", why="evidence is missing",
                 fix="restore journal.jsonl from a backup, or start over with `autopilot run --fresh`",
             )  # fmt: skip
+        projected = read_projection(run_dir)
+        if projected is not None:
+            refuse_newer(projected.document["schema"])
         journal, found = Journal.open(path, disk)
-        store = cls(run_dir, disk, journal, fold(found.records), now)
-        store.torn_bytes = found.torn_bytes
-        for record in found.records:
-            store._index(record)
-        if found.records:
-            _keep_corrupt_copy(run_dir, found.records)
-            store.project(force=True)
+        try:
+            store = cls(run_dir, disk, journal, _present(found.records, projected), now)
+            store.torn_bytes = found.torn_bytes
+            store._settle(found.records, projected)
+        except BaseException:
+            journal.close()
+            raise
         return store
+
+    def _settle(self, records: Sequence[Record], projected: Projection | None) -> None:
+        """Take up what the journal holds: operations, pending migrations, a fresh state.json."""
+        for record in records:
+            self._index(record)
+        clear_temporaries(self.fs, self.run_dir)
+        if not records:
+            return
+        if projected is None or not projected.stands_in(records):
+            keep_corrupt_copy(self.fs, self.run_dir)
+        while (patch := next_migration(self.document)) is not None:
+            self.append("state.migrated", patch=patch)
+        self.project(force=True)
 
     @property
     def seq(self) -> int:
@@ -105,17 +137,19 @@ class Store:
     ) -> Record:
         """Apply `patch`, write the record, and return it when it can't be lost.
 
-        The patch is tried first: one that does not hold never reaches the journal. When the disk refuses the
-        record the state in memory is ahead of it, so the store must be reopened; the journal sees to that.
+        The line is made and the patch is tried first: what does not hold never reaches the journal. When the
+        disk refuses the record the state in memory is ahead of it, so the store must be reopened: it takes no
+        further record and writes no state.json.
 
         Raises:
-            PatchRejected: the state is not what the patch's `test` says.
-            StorageError: the disk refused.
+            PatchRejected: the state is not what the patch's `test` says; nothing happened.
+            StorageError: the disk refused. Whether the record is there shows when the store is opened again.
         """
-        # The patch goes through JSON so that the state never shares an object with its caller.
-        clean: list[Operation] = orjson.loads(orjson.dumps(list(patch)))
-        apply_patch(self.document, clean)
-        record = self._journal.append(self._now(), kind, unit, clean, dict(data or {}))
+        # Through JSON, so that live values are those a later start reads, and none is shared with the caller.
+        clean_patch, clean_data = orjson.loads(orjson.dumps([list(patch), dict(data or {})]))
+        line, record = self._journal.prepare(self._now(), kind, unit, clean_patch, clean_data)
+        apply_patch(self.document, clean_patch)
+        self._journal.write(line, record)
         self._index(record)
         self.project()
         return record
@@ -134,9 +168,9 @@ class Store:
             self._operations.setdefault(record.unit, {})[op] = record.data
 
     def project(self, *, force: bool = False) -> None:
-        """Replace state.json, at most once a second unless forced."""
+        """Replace state.json, at most once a second unless forced; never by what the journal does not hold."""
         now = time.monotonic()
-        if not force and now - self._projected_at < PROJECTION_INTERVAL_S:
+        if self._journal.failed or (not force and now - self._projected_at < PROJECTION_INTERVAL_S):
             return
         self._projected_at = now
         journal = self._journal
@@ -145,8 +179,10 @@ class Store:
 
     def close(self) -> None:
         """Write state.json a last time and give the journal back."""
-        self.project(force=True)
-        self._journal.close()
+        try:
+            self.project(force=True)
+        finally:
+            self._journal.close()
 
 
 def load_state(run_dir: Path) -> Document:
@@ -157,53 +193,31 @@ def load_state(run_dir: Path) -> Document:
     Raises:
         JournalDamaged: a record before the last one does not hold.
         JournalMissing: there is no journal.
+        PreflightError: a newer version of autopilot wrote this run.
     """
     path = run_dir / JOURNAL_NAME
-    if not path.exists():
+    if not os.path.lexists(path):
         raise JournalMissing(
             "AP109", f"{run_dir}: no journal", fix="name another run: `autopilot status RUN`"
         )
-    projected = _read_projection(run_dir)
+    projected = read_projection(run_dir)
+    document: Document | None = None
     if projected is not None:
-        document, seq, head, size = projected
-        tail = _tail_records(path, seq, head, size)
-        if tail is not None:
-            return fold(tail, document)
-    return fold(scan(path).records)
+        refuse_newer(projected.document["schema"])
+        tail = records_after(projected, path)
+        document = None if tail is None else fold(tail, projected.document)
+    if document is None:
+        document = fold(scan(path).records)
+    while (patch := next_migration(document)) is not None:
+        apply_patch(document, patch)
+    return document
 
 
-def _read_projection(run_dir: Path) -> tuple[Document, int, str, int] | None:
-    try:
-        found = orjson.loads((run_dir / STATE_NAME).read_bytes())
-        seq, head, size = found.pop("seq"), found.pop("head"), found.pop("journal_bytes")
-    except (OSError, ValueError, KeyError, AttributeError):
-        return None
-    if found.get("schema") != SCHEMA or not all(key in found for key in empty_document()):
-        return None
-    return found, seq, head, size
-
-
-def _tail_records(path: Path, seq: int, head: str, size: int) -> list[Record] | None:
-    """Return the records after byte `size`, or None when state.json stands at no record of this journal."""
-    with path.open("rb") as file:
-        file.seek(max(0, size - 40))
-        before = file.read(min(size, 40))
-        rest = file.read()
-    if not before.endswith(head.encode() + b'"}\n'):
-        return None
-    return [record for record, _ in iterate(rest, start_seq=seq, start_head=head)]
-
-
-def _keep_corrupt_copy(run_dir: Path, records: Sequence[Record]) -> None:
-    """Keep a state.json that is no projection of this journal aside, a few of them, before it is replaced."""
-    path = run_dir / STATE_NAME
-    if not path.exists() or path.is_symlink():
-        return
-    projected = _read_projection(run_dir)
-    if projected is not None:
-        document, seq, head, _ = projected
-        if 0 < seq <= len(records) and records[seq - 1].hash == head and fold(records[:seq]) == document:
-            return
-    copies = sorted(run_dir.glob(f"{STATE_NAME}.corrupt-*"))
-    if len(copies) < MAX_CORRUPT_COPIES:
-        path.replace(run_dir / f"{STATE_NAME}.corrupt-{len(copies) + 1}")
+def _present(records: Sequence[Record], projected: Projection | None) -> Document:
+    """Return the state after `records`, by the shortest sound way."""
+    if projected is not None and projected.stands_in(records):
+        document = fold(records[projected.seq :], projected.document)
+    else:
+        document = fold(records)
+    refuse_newer(document["schema"])
+    return document
