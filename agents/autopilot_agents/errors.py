@@ -7,6 +7,7 @@ AgentError (AutopilotError)
 │   └── AnswerIncomplete      the stream ended without a stop reason; what arrived whole is kept
 ├── EditRejected              an edit set was refused before any write; carries the report
 ├── PathRefused               a path leads out of the worktree, into `.git`, or through a link
+├── ReadRefused               a role asks to read more than it may, or what is no text
 ├── CommandRefused            the shell function won't run this command
 ├── SandboxUnavailable        exit 6: no sandbox on this machine, and none was waived
 └── GitError                  git ended with another status than it should
@@ -61,7 +62,14 @@ class AnswerIncomplete(ProviderError):
     """
 
     def __init__(
-        self, code: str, what: str, *, text: str = "", why: str = "", fix: str = "", usage: Usage | None = None
+        self,
+        code: str,
+        what: str,
+        *,
+        text: str = "",
+        why: str = "",
+        fix: str = "",
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(code, what, why=why, fix=fix)
         self.text = text
@@ -70,6 +78,10 @@ class AnswerIncomplete(ProviderError):
 
 class PathRefused(AgentError):
     """Raised when a path leads out of the worktree, into `.git` in any spelling, or through a symlink."""
+
+
+class ReadRefused(AgentError):
+    """Raised when a role asks to read more than its budget, or asks in a way that makes no sense."""
 
 
 class CommandRefused(AgentError):

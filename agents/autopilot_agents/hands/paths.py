@@ -58,7 +58,7 @@ class Root:
 
     def __init__(self, path: Path | str, *, vcs_meta: bool = False, walk_only: bool = False) -> None:
         self.path = Path(path)
-        self._vcs_meta = vcs_meta
+        self.vcs_meta = vcs_meta
         self._fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._finalizer = weakref.finalize(self, os.close, self._fd)
         self._openat2 = not walk_only and has_openat2(self._fd)
@@ -116,7 +116,7 @@ class Root:
             PathRefused: the path is refused, or something other than a regular file stands there.
             OSError: the file system refused the write; what stood there still does.
         """
-        check_relative(path, vcs_meta=self._vcs_meta)
+        check_relative(path, vcs_meta=self.vcs_meta)
         with self._parent(path, create=True) as (folder, name):
             _require_regular(path, folder, name)
             temporary = TEMP_PREFIX + secrets.token_hex(8)
@@ -133,7 +133,7 @@ class Root:
 
     def remove(self, path: str) -> None:
         """Delete a regular file, and the folders that are empty without it, as git does."""
-        check_relative(path, vcs_meta=self._vcs_meta)
+        check_relative(path, vcs_meta=self.vcs_meta)
         with self._parent(path) as (folder, name):
             if not _require_regular(path, folder, name):
                 raise _refusal(path, OSError(errno.ENOENT, os.strerror(errno.ENOENT)))
@@ -142,8 +142,8 @@ class Root:
 
     def rename(self, path: str, new_path: str) -> None:
         """Move a regular file to a path where nothing stands, making folders as needed."""
-        check_relative(path, vcs_meta=self._vcs_meta)
-        check_relative(new_path, vcs_meta=self._vcs_meta)
+        check_relative(path, vcs_meta=self.vcs_meta)
+        check_relative(new_path, vcs_meta=self.vcs_meta)
         with (
             self._parent(path) as (folder, name),
             self._parent(new_path, create=True) as (new_folder, new_name),
