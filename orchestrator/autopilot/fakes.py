@@ -56,8 +56,8 @@ class InstantQueue:
         if reason is not None:
             self._mail.put(Merged(outcome.unit, outcome, None, Evidence(), reason))
             return
-        head = str(outcome.commit)
         old = self._journal.document["run"]["head"]
+        head = outcome.commit or old
         self._journal.record(
             events.unit_ended(
                 outcome.unit,

@@ -152,8 +152,8 @@ class Manager:
             changed |= self._end(outcome, result=outcome.kind, score=outcome.score, reason=outcome.reason)
             return True
         result, score = self._result_of(outcome)
-        if outcome.commit is None or (result == "below" and outcome.kind == "candidate"):
-            # Nothing to merge: an acceptance that changed nothing, or work that stays on its own branch.
+        if result == "below" and outcome.kind == "candidate":
+            # Not merged: the work stays on a branch of its own.
             changed |= self._end(outcome, result=result, score=score, reason=self._why(outcome, result))
             return True
         self._journal.record(events.unit_merging(unit, outcome, before=self._row(unit)["status"]))

@@ -164,8 +164,8 @@ class Store:
 
     def _index(self, record: Record) -> None:
         op = record.data.get("op")
-        if op is not None and record.unit is not None:
-            self._operations.setdefault(record.unit, {})[op] = record.data
+        if op is not None:
+            self._operations.setdefault(record.unit or "", {})[op] = record.data
 
     def project(self, *, force: bool = False) -> None:
         """Replace state.json, at most once a second unless forced; never by what the journal does not hold."""
