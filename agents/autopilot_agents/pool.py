@@ -93,7 +93,9 @@ def read_script(path: Path) -> Mapping[str, Sequence[Answer]]:
     """
     try:
         script = json.loads(path.read_text("utf-8"))
-        return {key: [_answer(key, at, entry) for at, entry in enumerate(list_)] for key, list_ in script.items()}
+        return {
+            key: [_answer(key, at, entry) for at, entry in enumerate(list_)] for key, list_ in script.items()
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             "AP205",

@@ -172,7 +172,9 @@ class AnthropicProvider:
         usage = self._priced(answer.usage(), answer.model)
         stop_reason = STOP_REASONS.get(answer.stop_reason or "")
         if stop_reason is None:
-            why = f"unknown stop reason {answer.stop_reason!r}" if answer.stop_reason else "no stop reason came"
+            why = (
+                f"unknown stop reason {answer.stop_reason!r}" if answer.stop_reason else "no stop reason came"
+            )
             raise AnswerIncomplete(
                 "AP305", f"an answer of {self._model} is not whole", text=answer.text, why=why, usage=usage
             )
@@ -221,7 +223,9 @@ class AnthropicProvider:
         if isinstance(error, self._sdk.APIStatusError):
             return http_errors.provider_error(self._refusal(error), self._caller())
         if isinstance(error, TimeoutError | self._sdk.APITimeoutError | self._http.TimeoutException):
-            return self._unavailable("AP303", f"{self.name} sent nothing for {self._stall_timeout_s:g} s", error)
+            return self._unavailable(
+                "AP303", f"{self.name} sent nothing for {self._stall_timeout_s:g} s", error
+            )
         if isinstance(error, self._sdk.APIError | self._http.HTTPError | self._http.StreamError | OSError):
             return self._unavailable("AP302", f"the connection to {self.name} failed", error)
         if isinstance(error, ValueError | KeyError | AttributeError | TypeError):
@@ -230,7 +234,10 @@ class AnthropicProvider:
 
     def _unavailable(self, code: str, what: str, error: Exception) -> ProviderUnavailable:
         return ProviderUnavailable(
-            code, what, why=self._without_key(f"{type(error).__name__}: {error}"), fix="nothing: it is asked again"
+            code,
+            what,
+            why=self._without_key(f"{type(error).__name__}: {error}"),
+            fix="nothing: it is asked again",
         )
 
     def _refusal(self, error: Any) -> http_errors.Refusal:

@@ -49,12 +49,12 @@ def request_body(request: Request, model: str) -> dict[str, Any]:
 
 
 def _turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    turns = [{"role": message.role, "content": _blocks(message)} for message in messages]
-    turns = [turn for turn in turns if turn["content"]]  # the API refuses a turn without content
-    if turns and turns[-1]["role"] == "user":
-        *before, last = turns[-1]["content"]
-        turns[-1] = {"role": "user", "content": [*before, {**last, "cache_control": EPHEMERAL}]}
-    return turns
+    written = [(message.role, _blocks(message)) for message in messages]
+    turns = [(role, blocks) for role, blocks in written if blocks]  # the API refuses a turn without content
+    if turns and turns[-1][0] == "user":
+        *before, last = turns[-1][1]
+        turns[-1] = ("user", [*before, {**last, "cache_control": EPHEMERAL}])
+    return [{"role": role, "content": blocks} for role, blocks in turns]
 
 
 def _blocks(message: Message) -> list[Block]:

@@ -35,11 +35,20 @@ def sse(*events: dict[str, Any]) -> bytes:
 
 def start(**usage: int) -> dict[str, Any]:
     counts = {"input_tokens": 10, "output_tokens": 1, **usage}
-    message = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": MODEL, "usage": counts}
+    message = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "content": [],
+        "model": MODEL,
+        "usage": counts,
+    }
     return {"type": "message_start", "message": message}
 
 
-def block(index: int, content: dict[str, Any], *deltas: dict[str, Any], stop: bool = True) -> list[dict[str, Any]]:
+def block(
+    index: int, content: dict[str, Any], *deltas: dict[str, Any], stop: bool = True
+) -> list[dict[str, Any]]:
     events = [{"type": "content_block_start", "index": index, "content_block": content}]
     events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
     return events + ([{"type": "content_block_stop", "index": index}] if stop else [])
@@ -159,7 +168,11 @@ async def test_a_tool_call_comes_whole_and_its_blocks_go_back_unchanged(
         {"type": "signature_delta", "signature": "SIG"},
     )
     answer = stream(
-        start(), *thought, *text_block(1, "I look."), *tool_block(2, '{"pa', 'th": "a.py"}'), *stop("tool_use")
+        start(),
+        *thought,
+        *text_block(1, "I look."),
+        *tool_block(2, '{"pa', 'th": "a.py"}'),
+        *stop("tool_use"),
     )
     reply = await ask(provider, server, answer)
     assert reply.stop_reason == "tool_use"
@@ -374,7 +387,9 @@ async def test_a_redirect_does_not_take_the_key_along(
         other = elsewhere.post("https://elsewhere.test/v1/messages").mock(return_value=httpx.Response(200))
         with pytest.raises(ProviderRefused):
             await ask(
-                provider, server, httpx.Response(307, headers={"location": "https://elsewhere.test/v1/messages"})
+                provider,
+                server,
+                httpx.Response(307, headers={"location": "https://elsewhere.test/v1/messages"}),
             )
         assert other.call_count == 0
 
