@@ -1,0 +1,5 @@
+"""`python -m autopilot`."""
+
+from autopilot.cli import main
+
+main()
