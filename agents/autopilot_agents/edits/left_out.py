@@ -17,7 +17,7 @@ _THING = (
     r"(?:code|file|functions?|methods?|class(?:es)?|module|implementations?|contents?|imports?|tests?|lines?"
     r"|logic|body|fields?|cases?)"
 )
-_STAYS = r"(?:(?:is|are|stays?|remains?|goes|continues)\s+)?(?:the\s+)?(?:unchanged|same|omitted|as\s+before|as\s+is|here|not\s+shown|for\s+brevity)"
+_STAYS = r"(?:(?:is|are|stays?|remains?|goes|continues)\s+)?(?:the\s+)?(?:unchanged|same|omitted|as\s+before|as\s+is|here|remains?|not\s+shown|for\s+brevity)"
 _PHRASE = re.compile(
     rf"""(?:the\s+|your\s+|keep\s+)?(?:
         (?:rest|remainder)\s+of\s+(?:the\s+|this\s+|your\s+)?(?:\w+\s+){{0,2}}?{_THING}(?:\s+{_STAYS})*
@@ -32,7 +32,9 @@ _HINT = re.compile(
     r"\b(?:existing|rest\s+of|remaining|unchanged|omitted|as\s+before|same\s+as|previous\s+code)\b",
     re.IGNORECASE,
 )
-_NEEDS_DOTS = re.compile(r"(?:existing|remaining|other|previous|same|unchanged)\s", re.IGNORECASE)
+_NEEDS_DOTS = re.compile(
+    r"(?:the\s+|your\s+)?(?:existing|remaining|other|previous|same|unchanged)\s", re.IGNORECASE
+)
 
 
 def left_out_lines(content: str) -> Iterator[str]:
@@ -54,7 +56,7 @@ def _stands_for_code(line: str) -> bool:
     if any(character in words for character in "(){}=;:"):
         return False
     if comment and dotted:
-        return _HINT.search(words) is not None
+        return bool(_HINT.search(words) or _PHRASE.fullmatch(words))
     phrase = _PHRASE.fullmatch(words)
     if phrase is None or not (comment or dotted):
         return False

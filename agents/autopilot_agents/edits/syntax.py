@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import symtable
 import tomllib
 import warnings
 from collections.abc import Callable
@@ -28,6 +29,16 @@ def parse_python(data: bytes) -> ast.Module:
         warnings.simplefilter("ignore")  # an odd escape in somebody's string is no concern of ours
         try:
             return ast.parse(data)
+        except (RecursionError, MemoryError) as error:
+            raise ValueError("nested too deeply") from error
+
+
+def _check_python(data: bytes) -> object:
+    """Parse `data` without making its tree, which costs more than the parsing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return symtable.symtable(data, "<edited>", "exec")  # type: ignore[arg-type]  # takes bytes as compile does
         except (RecursionError, MemoryError) as error:
             raise ValueError("nested too deeply") from error
 
@@ -58,8 +69,8 @@ def _parse_json(data: bytes) -> object:
 
 
 _PARSERS: dict[str, Callable[[bytes], object]] = {
-    ".py": parse_python,
-    ".pyi": parse_python,
+    ".py": _check_python,
+    ".pyi": _check_python,
     ".json": _parse_json,
     ".toml": _parse_toml,
 }

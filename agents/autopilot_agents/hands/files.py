@@ -26,6 +26,8 @@ from autopilot_agents.protocols import ToolSpec
 
 MAX_LINES_TOTAL = 20_000
 MAX_LINE_CHARS = 1_000
+MAX_REGEX_CHARS = 20_000
+"""Characters of a line that a regular expression is tried on; fewer when it has several open repeats."""
 MAX_HITS = 100
 MAX_LISTED_FILES = 500
 MAX_SEARCHED_BYTES = 5_000_000
@@ -107,7 +109,7 @@ class FileTools:
         self._spend(min(len(hits), limit))
         return "\n".join([*hits[:limit], *notes]) or f"no line matches {pattern!r}"
 
-    def list_files(self, glob: str | None = None, max: int = MAX_LISTED_FILES) -> str:  # noqa: A002
+    def list_files(self, glob: str | None = None, max: int = MAX_LISTED_FILES) -> str:
         """Return the paths that `glob` means, one a line, and how many were left out."""
         paths = self._files(glob)
         limit = min(max, MAX_LISTED_FILES) if max > 0 else MAX_LISTED_FILES
@@ -182,11 +184,14 @@ def _matcher(pattern: str) -> tuple[Callable[[str], object], str]:
     Nothing can stop a running expression, so those whose time explodes are not started: a repeated group, and
     more than a few unbounded repeats.
     """
-    if _REPEATED_GROUP.search(pattern) or len(_UNBOUNDED.findall(pattern)) > _MAX_UNBOUNDED:
+    repeats = len(_UNBOUNDED.findall(pattern))
+    reach = MAX_REGEX_CHARS if repeats < 2 else MAX_LINE_CHARS
+    if _REPEATED_GROUP.search(pattern) or repeats > _MAX_UNBOUNDED:
         reason = "a repeated group or more than three open repeats"
     else:
         try:
-            return re.compile(pattern).search, ""
+            compiled = re.compile(pattern)
+            return (lambda line: compiled.search(line, 0, reach)), ""
         except (re.error, OverflowError, RecursionError) as error:
             reason = str(error)
     return (lambda line: pattern in line), f"(searched as plain text: {reason})"
@@ -196,7 +201,7 @@ def _hits_in(text: TextFile | None, path: str, find: Callable[[str], object], li
     hits: list[str] = []
     lines = text.decode(text.body).split("\n") if text else []
     for number, line in enumerate(lines, start=1):
-        if find(line[:MAX_LINE_CHARS]):
+        if find(line):
             hits.append(f"{path}:{number}: {_clip(line.removesuffix(chr(13)))}")
             if len(hits) == limit:
                 break

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import pairwise
 
 from autopilot_agents.errors import PathRefused
 
@@ -165,6 +166,7 @@ def _key(name: str) -> str:
     return visible.casefold().split(":")[0].rstrip(" .")
 
 
+@lru_cache(maxsize=4096)
 def runs_later(path: str) -> bool:
     """Say whether something runs `path` by itself later: CI, hooks, build scripts, editors, shells.
 
@@ -173,7 +175,7 @@ def runs_later(path: str) -> bool:
     *folders, name = [_key(part) for part in path.split("/")]
     if any(folder in _LATER_FOLDERS for folder in folders):
         return True
-    if any(pair in _LATER_PAIRS for pair in zip(folders, [*folders[1:], name], strict=True)):
+    if any(pair in _LATER_PAIRS for pair in pairwise([*folders, name])):
         return True
     return name in _LATER_FILES or name in _LATER_FOLDERS or name.endswith(".pth")
 

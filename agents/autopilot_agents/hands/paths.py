@@ -78,13 +78,17 @@ class Root:
         check_relative(path, vcs_meta=True)
         # O_NONBLOCK: opening a FIFO or a device must not wait for its other end.
         fd = self._open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-        with os.fdopen(fd, "rb", buffering=0) as file:
+        try:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode):
                 raise _not_regular(path, info.st_mode)
-            data = b"".join(iter(lambda: file.read(1 << 20), b"")) if info.st_size <= max_bytes else b""
-        if max(info.st_size, len(data)) > max_bytes:
-            raise PathRefused("AP406", f"{shown(path)} has {info.st_size:,} bytes, more than {max_bytes:,}")
+            size, data = info.st_size, b""
+            if size <= max_bytes:
+                data = b"".join(iter(lambda: os.read(fd, 1 << 20), b""))
+        finally:
+            os.close(fd)
+        if max(size, len(data)) > max_bytes:
+            raise PathRefused("AP406", f"{shown(path)} has {size:,} bytes, more than {max_bytes:,}")
         return data
 
     def stat_mode(self, path: str) -> int:
