@@ -55,22 +55,25 @@ def export(document: Document, *, seq: int, head: str, journal_bytes: int) -> by
     return body + _HASH_FIELD + _digest(body) + _END
 
 
-def read_projection(run_dir: Path) -> Projection | None:
-    """Return the state.json of a run, or None where it is missing or damaged."""
-    try:
-        data = read_regular(run_dir / STATE_NAME)
-    except OSError:
-        return None
+def parse(data: bytes) -> Projection | None:
+    """Return what the bytes of a state.json hold, or None where they are damaged."""
     body, tail = data[:-_TAIL_LENGTH], data[-_TAIL_LENGTH:]
     if tail != _HASH_FIELD + _digest(body) + _END:
         return None
     try:
         document = orjson.loads(data)
-        about = [document.pop(key) for key in _ABOUT]
+        seq, head, journal_bytes, _ = (document.pop(key) for key in _ABOUT)
+        return Projection(document, int(seq), str(head), int(journal_bytes)) if "schema" in document else None
     except (ValueError, KeyError, AttributeError, TypeError):
         return None
-    seq, head, journal_bytes, _ = about
-    return Projection(document, seq, head, journal_bytes)
+
+
+def read_projection(run_dir: Path) -> Projection | None:
+    """Return the state.json of a run, or None where it is missing or damaged."""
+    try:
+        return parse(read_regular(run_dir / STATE_NAME))
+    except OSError:
+        return None
 
 
 def records_after(projected: Projection, journal: Path) -> list[Record] | None:

@@ -147,7 +147,8 @@ class Store:
         """
         # Through JSON, so that live values are those a later start reads, and none is shared with the caller.
         clean_patch, clean_data = orjson.loads(orjson.dumps([list(patch), dict(data or {})]))
-        line, record = self._journal.prepare(self._now(), kind, unit, clean_patch, clean_data)
+        ts = round(self._now(), 3)
+        line, record = self._journal.prepare(ts, kind, unit, clean_patch, clean_data)
         apply_patch(self.document, clean_patch)
         self._journal.write(line, record)
         self._index(record)
