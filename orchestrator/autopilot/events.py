@@ -48,11 +48,13 @@ def unit_row(
         "deps": list(deps),
         "after": list(after),
         "split_base": None,
+        "split": None,
         "targeted": targeted and not done,
         "done": done,
         "status": "waiting" if targeted and not done else "ended",
         "mode": "work",
         "attempt": 0,
+        "attempts_before": 0,
         "step": None,
         "result": None if targeted and not done else "skipped",
         "score": None,
@@ -220,6 +222,7 @@ def unit_split(
         put(_unit(unit, "step"), None),
         put(_unit(unit, "children"), list(children)),
         put(_unit(unit, "split_base"), split_base),
+        put(_unit(unit, "split"), {"contracts": request.contracts.model_dump(), "kept": list(request.kept)}),
         put(_unit(unit, "duration_s"), round(duration_s, 3)),
     ]
     patch += [put(pointer("units", child), dict(row)) for child, row in children.items()]
@@ -239,26 +242,57 @@ def split_refused(unit: str, breach: str, *, before: str) -> Event:
     return Event("unit.split_refused", patch, {}, unit)
 
 
-def unit_reopened(unit: str, *, before: str, attempt: int) -> Event:
-    """A finished run is taken up again: this failed, below or blocked unit gets a new attempt."""
-    patch = [
-        expect(_unit(unit, "status"), before),
-        put(_unit(unit, "status"), "waiting"),
-        put(_unit(unit, "result"), None),
-        put(_unit(unit, "score"), None),
-        put(_unit(unit, "reason"), ""),
-        put(_unit(unit, "attempt"), attempt),
-        put(_unit(unit, "mode"), "work"),
-        put(_unit(unit, "base"), None),
-        put(_unit(unit, "order_dependent"), True),
-    ]
-    return Event("unit.reopened", patch, {}, unit)
+def unit_reopened(unit: str, row: Mapping[str, Any], *, new_attempt: bool) -> Event:
+    """An ended unit is taken up again: a parked one where it stood, any other with a new attempt on the head.
+
+    A split parent waits for its children again.
+    """
+    split = bool(row["children"])
+    fields: dict[str, Any] = {
+        "status": "split" if split else "waiting",
+        "result": None,
+        "score": None,
+        "reason": "",
+        "ended_at": None,
+    }
+    if new_attempt and not split:
+        fields |= {
+            "attempt": row["attempt"] + 1 if row["attempt"] else 0,
+            "attempts_before": row["attempt"],
+            "mode": "work",
+            "base": None,
+            "order_dependent": bool(row["attempt"]),
+        }
+    patch = [expect(_unit(unit, "result"), row["result"])]
+    return Event(
+        "unit.reopened", patch + [put(_unit(unit, key), value) for key, value in fields.items()], {}, unit
+    )
 
 
 def unit_interrupted(unit: str, *, before: str) -> Event:
     """A stopped or killed unit waits again; its next start goes on from its last journaled operation."""
     patch = [expect(_unit(unit, "status"), before), put(_unit(unit, "status"), "waiting")]
     return Event("unit.interrupted", patch, {}, unit)
+
+
+def run_setting(field: str, before: Any, after: Any) -> Event:
+    """A flag of this start changes a setting of the run from now on."""
+    return Event(
+        "run.setting", [expect(pointer("run", field), before), put(pointer("run", field), after)], {}
+    )
+
+
+def unit_targeted(unit: str, row: Mapping[str, Any], *, targeted: bool) -> Event:
+    """PHASES of this start target a unit that was not targeted, or the other way round; nothing ran for it yet."""
+    fields: dict[str, Any] = {
+        "targeted": targeted,
+        "status": "waiting" if targeted else "ended",
+        "result": None if targeted else "skipped",
+        "reason": "" if targeted else "not targeted",
+    }
+    patch = [expect(_unit(unit, "targeted"), row["targeted"])]
+    patch += [put(_unit(unit, key), value) for key, value in fields.items()]
+    return Event("unit.targeted", patch, {}, unit)
 
 
 def run_status(

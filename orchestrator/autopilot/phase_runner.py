@@ -70,7 +70,6 @@ class Kit:
     playbook: Playbook
     limits: SplitLimits
     saver: BaseCheckpointSaver[Any]
-    now: Callable[[], float]
     monotonic: Callable[[], float]
 
 
@@ -167,7 +166,7 @@ class PhaseRunner:
         size = size_of(self.job, planned.plan, predicted=planned.predicted, context_pct=planned.context_pct)
         reason = split_trigger(size, self._kit.playbook.split, output_limit=planned.output_limit)
         if reason is not None and self._may_split(planned.plan):
-            update["outcome"] = self._split(planned.plan, reason, size, None, planned.context_pct)
+            update["outcome"] = self._split(planned.plan, reason, size, state["base"], planned.context_pct)
         return update
 
     def _nothing_to_do(self, baseline: dict[str, CheckRun]) -> bool:
@@ -198,7 +197,7 @@ class PhaseRunner:
         )
 
     def _split(
-        self, plan: Plan, reason: str, size: Any, split_base: str | None, context_pct: float | None
+        self, plan: Plan, reason: str, size: Any, split_base: str, context_pct: float | None
     ) -> dict[str, Any]:
         contracts = child_contracts(self.job, plan.parts)
         content = b"[" + b",".join(c.model_dump_json().encode() for c in contracts) + b"]"

@@ -7,7 +7,7 @@ one. Only edit operations change the code: what a shell command leaves behind is
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +46,6 @@ class Workbench:
     git: Git
     path: Path
     runner: CheckRunner
-    note: Callable[[str, str], None]
 
     # -- trees -------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,10 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class _Pattern:
-    """`regex` is only tried where one of `hints` stands in the lower-cased text; group `s` is the secret."""
+    """`regex` is tried where one of `hints` stands in the lower-cased text, and only there; group `s` is the secret.
+
+    Looking for fixed words first is ten times as fast on text that has none.
+    """
 
     hints: tuple[bytes, ...]
     regex: re.Pattern[bytes]
@@ -43,9 +46,14 @@ def _looks_random(match: re.Match[bytes]) -> bool:
     value = match["s"]
     if not re.search(rb"\d", value) or not re.search(rb"[A-Za-z]", value) or b"://" in value:
         return False
-    if match["q"] or b" " not in match["sep"]:
-        return not re.match(rb"(?:\.{0,2}/|~/)[\w.-]+/|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$", value)
-    return not re.fullmatch(rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", value) or len(value) >= 20
+    if re.fullmatch(rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", value) or re.match(
+        rb"(?:\.{0,2}/|~/)[\w.-]+/", value
+    ):
+        return False
+    as_in_code = b" " in match["sep"] and not match["q"]
+    if as_in_code and re.fullmatch(rb"[A-Za-z_]\w*", value):
+        return len(value) >= 20 and b"_" not in value
+    return True
 
 
 def _compile(pattern: bytes) -> re.Pattern[bytes]:
@@ -54,7 +62,7 @@ def _compile(pattern: bytes) -> re.Pattern[bytes]:
 
 _PATTERNS = (
     _Pattern(
-        (b"private key",),
+        (b"-----begin ",),
         re.compile(
             rb"(?P<s>-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
             rb"(?:[\s\S]{0,16384}?-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\\\r\n:, -]{0,16384}))"
@@ -73,12 +81,10 @@ _PATTERNS = (
     ),
     _Pattern((b"bearer",), re.compile(rb"(?i:bearer)[ \t]+(?P<s>[A-Za-z0-9._~+/=-]{16,4096})"), _has_digit),
     _Pattern(
-        (b"basic",),
-        re.compile(rb"(?i:authorization)[\"']?:[ \t]*(?i:basic)[ \t]+(?P<s>[A-Za-z0-9+/=]{8,4096})"),
+        (b"authorization",),
+        re.compile(rb"(?i:authorization)[\"']?[:=][ \t]*[\"']?(?i:basic)[ \t]+(?P<s>[A-Za-z0-9+/=]{8,4096})"),
     ),
-    _Pattern(
-        (b"://",), re.compile(rb"[a-z][a-z0-9+.-]{1,20}://[^\s/:@'\"<>]{0,255}:(?P<s>[^\s/@'\"<>]{3,255})@")
-    ),
+    _Pattern((b"://",), re.compile(rb"://[^\s/:@'\"<>]{0,255}:(?P<s>[^\s/@'\"<>]{3,255})@")),
     _Pattern(
         (b"api", b"token", b"secret", b"passw", b"access"),
         re.compile(
@@ -108,7 +114,8 @@ def is_secret_name(name: str) -> bool:
 class Redactor:
     """Replaces secrets by `[redacted]`. Applying it twice changes nothing more."""
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, secrets: Iterable[str] = (), *, patterns: bool = True) -> None:
+        self._patterns = _PATTERNS if patterns else ()
         forms = {form for secret in secrets if len(secret) >= MIN_SECRET_CHARS for form in _forms(secret)}
         self._exact = sorted(forms, key=lambda form: (-len(form), form))
         self._hold = max([_HOLD_BYTES, *map(len, self._exact)])
@@ -132,6 +139,12 @@ class Redactor:
         """Return `b` with every secret replaced."""
         return _replaced(b, self.spans(b))
 
+    def exact(self) -> Redactor:
+        """Return a redactor of the known values alone, for what is read back and acted on: code, plans, contracts."""
+        other = Redactor(patterns=False)
+        other._exact, other._hold = self._exact, self._hold
+        return other
+
     def stream(self) -> RedactionStream:
         """Return a redactor of one stream, whose chunks may be cut anywhere."""
         return RedactionStream(self, self._hold)
@@ -146,9 +159,8 @@ class Redactor:
                 at = data.find(value, at + 1)
         lowered = data.lower()
         for pattern in _PATTERNS:
-            if any(hint in lowered for hint in pattern.hints):
-                matches = pattern.regex.finditer(data, start)
-                found += [match.span("s") for match in matches if pattern.accept(match)]
+            for hint in pattern.hints:
+                found += _matches(pattern, hint, data, lowered, start)
         return _merged(found)
 
 
@@ -185,6 +197,17 @@ class RedactionStream:
         result = _replaced(data[:cut], ready)[offset:]
         self._context, self._buffer = data[max(0, cut - 64) : cut], data[cut:]
         return result
+
+
+def _matches(pattern: _Pattern, hint: bytes, data: bytes, lowered: bytes, start: int) -> list[Span]:
+    found: list[Span] = []
+    at = lowered.find(hint, start)
+    while at >= 0:
+        match = pattern.regex.match(data, at)
+        if match and pattern.accept(match):
+            found.append(match.span("s"))
+        at = lowered.find(hint, match.end() if match else at + 1)
+    return found
 
 
 def _merged(spans: list[Span]) -> list[Span]:
