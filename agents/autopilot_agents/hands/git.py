@@ -51,6 +51,8 @@ class MergeResult:
 
     tree: str | None
     conflicts: tuple[str, ...] = ()
+    marked: str | None = None
+    """With conflicts: the tree whose files hold the conflict marks, for who resolves them."""
 
 
 class Git:
@@ -164,7 +166,7 @@ class Git:
         if result.exit_status == 0:
             return MergeResult(tree)
         if result.exit_status == 1 and tree:
-            return MergeResult(None, tuple(dict.fromkeys(names)))
+            return MergeResult(None, tuple(dict.fromkeys(names)), tree)
         raise _failed(("merge-tree",), result)
 
     async def update_ref(self, ref: str, new: str, old: str | None = None) -> None:

@@ -58,7 +58,9 @@ class OutputView:
         self._max_lines = max_lines
         self._max_bytes = max_bytes
         self._head_lines = min(HEAD_LINES, max_lines // 4)
-        self._tail_lines = min(max_lines - self._head_lines, max(TAIL_LINES, max_lines - 2 * HEAD_LINES))
+        self._tail_lines = max_lines - self._head_lines
+        self._shown_tail = max(TAIL_LINES, max_lines - HEAD_LINES - ERROR_LINES)
+        """Of a long output; a short one is shown whole, with more lines at its end."""
         self._head: list[bytes] = []
         self._tail: deque[bytes] = deque(maxlen=self._tail_lines)
         self._tail_bytes = 0
@@ -135,21 +137,24 @@ class OutputView:
             self._add_line(self._shown(lines[start], 0))
             start += 1
         skip = max(start, len(lines) - self._tail_lines)
-        if self._wants_errors() and _has(b"\n".join(lines[start:skip]), _ERROR_WORDS + _WARNING_WORDS):
+        # One search over all of them: almost always there is nothing to note.
+        noting = self._wants_errors() and _has(b"\n".join(lines[start:]), _ERROR_WORDS + _WARNING_WORDS)
+        if noting:
             for line in lines[start:skip]:
                 self.lines += 1
                 self._note_error(line)
         else:
             self.lines += skip - start
         for line in lines[skip:]:
-            self._add_line(self._shown(line, 0))
+            self._add_line(self._shown(line, 0), noting=noting)
 
-    def _add_line(self, line: bytes) -> None:
+    def _add_line(self, line: bytes, *, noting: bool = True) -> None:
         self.lines += 1
         if len(self._head) < self._head_lines:
             self._head.append(line)
             return
-        self._note_error(line)
+        if noting:
+            self._note_error(line)
         if len(self._tail) == self._tail_lines:
             self._tail_bytes -= len(self._tail[0])
         self._tail.append(line)
@@ -170,7 +175,7 @@ class OutputView:
     def _shortened(self, head: list[bytes], tail: list[bytes], total: int) -> str:
         """Return head, error lines and tail within both limits, with counts of what is left out."""
         budget = max(200, self._max_bytes - 300)  # the notes take the rest
-        tail = tail[-min(TAIL_LINES, self._tail_lines) :] if self._max_lines <= 2 * TAIL_LINES else tail
+        tail = tail[-self._shown_tail :]
         room = max(0, self._max_lines - 3 - self._head_lines)
         first = _take([_decode(line) for line in head], budget // 4)
         last = _take([_decode(line) for line in tail[-room:]] if room else [], budget // 2, from_end=True)

@@ -58,7 +58,7 @@ _NAMESPACES = (
 _SELF_TEST = """
 echo inside > inside/file && echo can-write-inside
 if echo x > outside/file; then echo WROTE-OUTSIDE; fi
-if echo x > /etc/.autopilot-sandbox-test; then echo WROTE-OUTSIDE; fi
+if [ -w / ] || [ -w /etc ]; then echo WROTE-OUTSIDE; fi
 if mount -o remount,rw / && echo x > outside/file; then echo WROTE-OUTSIDE; fi
 echo "net=$(readlink /proc/self/ns/net)"
 while read -r name _; do case $name in *:*) echo "interface=${name%%:*}";; esac; done < /proc/net/dev
