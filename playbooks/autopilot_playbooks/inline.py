@@ -30,13 +30,13 @@ _BOLD = re.compile(
     r"(?P<remark>\s*\([^)\n]*\))?\s*(?P<outside>[:–—]|-(?=\s|\Z))?\s*(?P<rest>.*)\Z",
     re.DOTALL,
 )
-_NEXT_LABEL = re.compile(r"\s+\|\s+(?=(?:\*\*|__)[^*_\n]{1,60}(?:\*\*|__))")
+_NEXT_LABEL = re.compile(r"\s\|\s{1,8}(?=(?:\*\*|__)[^*_\n]{1,60}(?:\*\*|__))")
 _BOX = re.compile(r"\[(?P<mark>[ xX])\](?:\s+|\Z)")
 _CODE = re.compile(r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)", re.DOTALL)
 _TIMEOUT = re.compile(
     r"timeout:?\s*(?P<number>[0-9]{1,6}(?:\.[0-9]{1,3})?)\s*(?P<unit>s|sec|seconds|m|min|minutes|h)?\Z", re.I
 )
-_LAST_REMARK = re.compile(r"\s*\((?P<remark>[^()]*)\)\s*\Z")
+_LAST_REMARK = re.compile(r"\((?P<remark>[^()]*)\)\s*\Z")
 _REMARKS = re.compile(r"\([^()]*\)")
 _SECONDS = {"m": 60.0, "min": 60.0, "minutes": 60.0, "h": 3600.0}
 
@@ -173,15 +173,15 @@ def _take_options(text: str) -> tuple[str, float | None, bool]:
             if found:
                 timeout_s = float(found["number"]) * _SECONDS.get((found["unit"] or "s").lower(), 1.0)
         full_output = full_output or not all(timeouts)
-        text = text[: match.start()]
+        text = text[: match.start()].rstrip()
     return text.strip(), timeout_s, full_output
 
 
 def take_command(text: str) -> tuple[str, str | None]:
     """Return a criterion's text and the command of its "(check: `cmd`)" at the end."""
-    for match in reversed(code_spans(text)):
-        before, after = text[: match.start()], text[match.end() :]
-        opening = re.search(r"\s*\(check:\s*\Z", before, re.IGNORECASE)
-        if opening and after.strip() in (")", ")."):
-            return before[: opening.start()].strip(), span_text(match)
+    spans = code_spans(text)
+    if spans and text[spans[-1].end() :].strip() in (")", ")."):
+        before = text[: spans[-1].start()].rstrip()
+        if before.lower().endswith("(check:"):
+            return before[: -len("(check:")].rstrip(), span_text(spans[-1])
     return text.strip(), None

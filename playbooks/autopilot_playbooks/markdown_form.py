@@ -13,6 +13,8 @@ from autopilot_playbooks.inline import read_box
 from autopilot_playbooks.markdown_phase import PhaseReader
 from autopilot_playbooks.where import Where, show
 
+MAX_LINES = 200_000
+
 _PREFIX = r"(?:[^\w\s\[]|\s|_|\[[ xX]\]|\[[^\]xX ]*\]|v[0-9][\w.]*|[mM]ilestone\s+[\w.]+|[0-9]+[.)](?=\s))*"
 _PHASE = re.compile(
     rf"(?P<prefix>{_PREFIX}?)[Pp](?:hase|HASE)\s+(?P<id>[0-9][^\s:–—*]*|[A-Z]{{1,4}}(?=\s*[:–—-])|[A-Za-z][0-9]+)"
@@ -50,6 +52,8 @@ class _Reading:
 
 def read_markdown(text: str, where: Where) -> RoadmapDraft:
     """Return the roadmap that a Markdown file holds."""
+    if text.count("\n") >= MAX_LINES:
+        raise where.error("size", f"has more than {MAX_LINES} lines", fix="split the roadmap")
     front, body = split_front_matter(text, where)
     reading = _Reading()
     for block in read_blocks(body):

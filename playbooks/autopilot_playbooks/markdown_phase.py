@@ -26,6 +26,10 @@ _CLOSING = re.compile(r"(?:Plans?|Progress|Status):\Z")
 """Lines that other tools put below the fields, without bold."""
 
 
+MAX_ENTRY = 8000
+"""Characters of one list entry or of a list on the label's line; the schema allows texts half as long."""
+
+
 class PhaseReader:
     """Collects the fields of one phase.
 
@@ -98,7 +102,7 @@ class PhaseReader:
         if name == "goal":
             self._goal += [rest] if rest else []
         elif rest:
-            self._inline[name] = Item(rest, block.line)
+            self._inline[name] = self._bounded(Item(rest, block.line), name)
 
     def _item(self, text: str, block: Block) -> None:
         name = self._field
@@ -113,7 +117,7 @@ class PhaseReader:
             self._append_to_item(name, f"\n- {text}")
         else:
             done, text = read_box(text)
-            self._collected[name].append(Item(text, block.line, done))
+            self._collected[name].append(self._bounded(Item(text, block.line, done), name))
 
     def _free_item(self, text: str, block: Block) -> None:
         done, entry = read_box(text)
@@ -121,7 +125,7 @@ class PhaseReader:
             self._field == _PROSE and entry != text and block.depth == 1
         ):  # a bare check list: the phase's issues
             self._field, self._items_depth = "issues", 1
-            self._collected["issues"] = [Item(entry, block.line, done)]
+            self._collected["issues"] = [self._bounded(Item(entry, block.line, done), "issues")]
         elif self._field in ("goal", _PROSE):
             self._add_prose(f"\n{'  ' * (block.depth - 1)}- {text}")
 
@@ -142,7 +146,7 @@ class PhaseReader:
     def _continue_inline(self, name: str, text: str) -> None:
         before = self._inline[name]
         if name in ("criteria", "issues") or before.text.endswith(","):
-            self._inline[name] = Item(f"{before.text} {text}", before.line)
+            self._inline[name] = self._bounded(Item(f"{before.text} {text}", before.line), name)
         else:
             self._field = None
 
@@ -150,7 +154,18 @@ class PhaseReader:
         items = self._collected[name]
         if items:
             last = items[-1]
-            items[-1] = Item(last.text + text, last.line, last.done)
+            items[-1] = self._bounded(Item(last.text + text, last.line, last.done), name)
+
+    def _bounded(self, item: Item, name: str) -> Item:
+        if len(item.text) > MAX_ENTRY:
+            raise self._where.error(
+                "size",
+                f"has an entry of more than {MAX_ENTRY} characters",
+                line=item.line,
+                field=name,
+                fix="divide it",
+            )
+        return item
 
     def _add_prose(self, text: str) -> None:
         target = self._goal if self._field == "goal" else self._prose

@@ -19,7 +19,7 @@ _BYTE_ORDER_MARKS = (
 )
 
 _KNOWN_TOKEN = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
+    r"(?<![A-Za-z0-9_-])(?:"
     r"sk-(?=[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]{16,}"
     r"|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}|glpat-[A-Za-z0-9_-]{20,}"
     r"|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}|xox[abprs]-[A-Za-z0-9-]{10,}"
