@@ -279,7 +279,9 @@ def _flatten(table: Mapping[str, Any]) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for key, value in table.items():
         if isinstance(value, dict) and key not in KEYS:
-            found += [(f"{key}.{inner}", item) for inner, item in value.items()] or [(key, value)]
+            found += [(f"{key}.{inner}", item) for inner, item in value.items()]
+            if not value and not any(known.startswith(f"{key}.") for known in KEYS):
+                found.append((key, value))
         else:
             found.append((key, value))
     return found

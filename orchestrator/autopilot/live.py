@@ -194,14 +194,17 @@ def heartbeat(document: Document, *, now: float) -> str:
     return " ".join([*parts, f"cost={run_totals(document, now=now).cost_usd:.2f}"])
 
 
-def status_lines(document: Document, *, width: int, now: float, state: str) -> list[str]:
-    """Return the status table with its head and foot; `state` says what the process does (`running, pid 12`)."""
+def status_lines(document: Document, *, width: int, now: float | None, state: str) -> list[str]:
+    """Return the status table with its head and foot; `state` says what the process does (`running (pid 12)`).
+
+    `now`: running units show their time up to it; None where nobody works on them.
+    """
     run = document.get("run", {})
-    took = duration(run_totals(document, now=now if run.get("status") == "running" else None).duration_s)
+    took = duration(run_totals(document, now=now).duration_s)
     threshold = run.get("threshold", 9.0)
     head = f"autopilot {run.get('id')}  {state}  {run.get('playbook')} (pass >= {threshold:.1f})  {took}"
     lines = [head, "", *render(STATUS_COLUMNS, status_rows(document, now=now), width=width), ""]
-    lines.append(summary(document))
+    lines.append(summary(document, now=now))
     for unit, row, _ in ordered_units(document):
         if row["status"] == "running" and (row["context_pct"] or 0) >= WARN_CONTEXT_PCT:
             lines.append(f"! {unit} context {row['context_pct']:.0f}% (warning only, work continues)")
@@ -251,19 +254,26 @@ class EventsView(NullView):
         if self._out is None:
             return
         try:
-            self._out.write(orjson.dumps(vars(record)) + b"\n")
-            self._out.flush()
+            _write_whole(self._out, orjson.dumps(vars(record)) + b"\n")
         except (OSError, ValueError):  # the reader of the pipe has gone, or the disk is full
-            self._out = None
+            self.close()
 
     def close(self) -> None:
         if self._ours and self._out is not None:
             self._out.close()
-            self._out = None
+        self._out = None
+
+
+def _write_whole(out: IO[bytes], data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[out.write(view) :]
+    out.flush()
 
 
 def _append_to(target: str) -> IO[bytes]:
-    return Path(target).open("ab")
+    # Unbuffered: bytes that a full disk refused must not be tried again when the file is closed.
+    return Path(target).open("ab", buffering=0)
 
 
 def _binary(stream: TextIO | None) -> IO[bytes] | None:

@@ -53,7 +53,7 @@ def spent(document: Document) -> str:
     return f"{money(totals.cost_usd)}, {tokens}" if priced else tokens
 
 
-def summary(document: Document) -> str:
+def summary(document: Document, *, now: float | None = None) -> str:
     """Return the one line under the table: how many units met the threshold, what the others are, what it took."""
     found = counts(document)
     skipped = found.pop("skipped", 0)
@@ -63,7 +63,7 @@ def summary(document: Document) -> str:
     parts = [f"{met} of {total} units met {threshold:.1f}"]
     parts += [f"{found[word]} {word}" for word in order if found.get(word)]
     parts += [f"{skipped} skipped"] if skipped else []
-    return " | ".join([*parts, spent(document), duration(run_totals(document).duration_s)])
+    return " | ".join([*parts, spent(document), duration(run_totals(document, now=now).duration_s)])
 
 
 def notes(document: Document) -> list[str]:
@@ -101,10 +101,9 @@ def next_commands(document: Document) -> list[str]:
     if not run.get("id"):
         return []
     merged = any(row.get("result") in ("verified", "unverified") for row in document["units"].values())
-    commands = [f"git merge {run['branch']}"] if merged and run.get("branch") else []
-    if exit_for(document)[0] != 0:
-        commands.append(f"autopilot resume {run['id']}")
-    return commands
+    take = [f"git merge {run['branch']}"] if merged and run.get("branch") else []
+    go_on = [f"autopilot resume {run['id']}"] if exit_for(document)[0] != 0 else []
+    return [*take, *go_on] if run.get("status") == "finished" else [*go_on, *take]
 
 
 def completion_lines(document: Document, *, width: int, next_commands: Sequence[str]) -> list[str]:
@@ -220,7 +219,7 @@ def report_markdown(document: Document) -> str:
             for unit, why, branch in missed
         ]
         lines.append("")
-    lines += [f"> {markdown_text(note)}" for note in notes(document)]
+    lines += [line for note in notes(document) for line in (f"> {markdown_text(note)}", "")]
     commands = next_commands(document)
     if commands:
         lines += ["## Next", "", "```sh", *map(printable, commands), "```", ""]

@@ -8,7 +8,7 @@ Tests, Commit / reason and Score; Phase and Result stay, cut where even they don
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,8 +146,8 @@ def completion_rows(document: Document) -> list[Row]:
             _split(row),
             _tests(row.get("tests")),
             percent(row.get("context_pct")),
-            money(totals[unit].cost_usd, known=priced),
-            clock(totals[unit].duration_s) if row.get("attempt") else "-",
+            _cost(totals[unit], priced),
+            clock(totals[unit].duration_s) if _begun(totals[unit]) else "-",
             commit_or_reason(row),
         )
         for unit, row, depth in ordered_units(document)
@@ -165,11 +165,15 @@ def status_rows(document: Document, *, now: float | None = None) -> list[Row]:
             row.get("step") or "",
             _score(document, unit, row),
             percent(row.get("context_pct")),
-            money(totals[unit].cost_usd, known=priced),
+            _cost(totals[unit], priced),
             clock(totals[unit].duration_s) if _begun(totals[unit]) else "-",
         )
         for unit, row, depth in ordered_units(document)
     ]
+
+
+def _cost(totals: Totals, priced: bool) -> str:
+    return money(totals.cost_usd, known=priced and totals.requests > 0)
 
 
 def _begun(totals: Totals) -> bool:
@@ -208,13 +212,8 @@ def _split(row: Unit) -> str:
 def _tests(tests: Mapping[str, Any] | None) -> str:
     if not tests:
         return "-"
-    words: tuple[tuple[str, Callable[[int], str]], ...] = (
-        ("still_red", "{} red".format),
-        ("broken", "{} broken".format),
-    )
-    return " ".join(
-        [f"+{tests.get('fixed', 0)}", *(form(tests[key]) for key, form in words if tests.get(key))]
-    )
+    words = (("fixed", "+{}"), ("still_red", "{} red"), ("broken", "{} broken"))
+    return " ".join(form.format(tests[key]) for key, form in words if tests.get(key)) or "+0"
 
 
 def percent(value: float | None) -> str:

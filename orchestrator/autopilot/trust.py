@@ -51,12 +51,13 @@ class TrustBook:
         return self._read().get(_key(repository), {}).get(source) == digest
 
     def pin(self, repository: Repository, digests: Mapping[str, str]) -> None:
-        """Trust these contents of a repository, and only these.
+        """Trust these contents of a repository, each in place of what was trusted of its source before.
 
         Raises:
             StorageError: the disk refused.
         """
-        self._write({**self._read(), _key(repository): dict(digests)})
+        pins = self._read()
+        self._write({**pins, _key(repository): {**pins.get(_key(repository), {}), **digests}})
 
     def revoke(self, repository: Repository) -> bool:
         """Forget what was trusted of a repository; return whether there was anything.

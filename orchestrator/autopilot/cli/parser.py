@@ -100,26 +100,26 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser, commands = build()
     first = next((word for word in arguments if not word.startswith("-")), None)
     if first is not None and first not in commands:
-        raise _unknown("command", first, list(commands), "autopilot --help")
+        raise _unknown("command", first, list(commands), parser)
     args, rest = parser.parse_known_args(arguments)
     if rest:
         known = commands[args.command] if args.command else parser
         flag = rest[0].split("=", 1)[0]
         if flag.startswith("-"):
-            raise _unknown("flag", flag, known.flags(), f"{known.prog} --help")
+            raise _unknown("flag", flag, known.flags(), known)
         raise UsageError(
             "AP653", f"{known.prog}: one argument too many: {rest[0]}", fix=f"{known.prog} --help"
         )
     return args
 
 
-def _unknown(kind: str, word: str, known: list[str], help_command: str) -> UsageError:
+def _unknown(kind: str, word: str, known: list[str], parser: Parser) -> UsageError:
     import difflib
 
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     return UsageError(
         "AP652",
         f"no such {kind}: {word}",
-        why=f"did you mean {near[0]}?" if near else "nothing here has a name like that",
-        fix=help_command,
+        why=" ".join(parser.format_usage().split()),
+        fix=(f"did you mean {near[0]}? See: " if near else "see: ") + f"{parser.prog} --help",
     )

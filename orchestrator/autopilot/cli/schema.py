@@ -78,7 +78,8 @@ _TESTS = ("fixed", "still_red", "broken")
 
 def _state() -> Schema:
     unit = {
-        "name": _TEXT, "parent": _one_of("string", "null"), "children": _TEXTS, "deps": _TEXTS, "targeted": _FLAG,
+        "name": _TEXT, "parent": _one_of("string", "null"), "children": _TEXTS, "deps": _TEXTS, "after": _TEXTS,
+        "split_base": _one_of("string", "null"), "targeted": _FLAG, "done": _FLAG, "split_refusals": _COUNT,
         "status": {"enum": ["waiting", "queued", "running", "merging", "split", "ended"]}, "mode": _TEXT,
         "attempt": _COUNT, "step": _one_of("string", "null"), "result": _RESULT, "score": _SCORE, "reason": _TEXT,
         "commit": _one_of("string", "null"), "base": _one_of("string", "null"),
@@ -95,7 +96,7 @@ def _state() -> Schema:
         "ended_at": _one_of("number", "null"), "active_s": _NUMBER, "notes": _TEXTS, "cost_known": _FLAG,
     }  # fmt: skip
     top = {
-        "schema": {"const": 1}, "seq": _COUNT, "head": _TEXT, "journal_bytes": _COUNT, "run": _object(run),
+        "schema": {"const": 1}, "seq": _COUNT, "head": _TEXT, "journal_bytes": _COUNT, "hash": _TEXT, "run": _object(run),
         "order": _TEXTS, "units": {"type": "object", "additionalProperties": _object(unit)}, "usage": _USAGE,
     }  # fmt: skip
     return {"title": "state.json", **_object(top)}

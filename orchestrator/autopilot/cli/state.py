@@ -14,7 +14,8 @@ from autopilot_state.errors import JournalMissing, UsageError
 from autopilot_state.journal import Record, Scan, scan
 from autopilot_state.lock import RepositoryLock
 from autopilot_state.patch import diff
-from autopilot_state.store import JOURNAL_NAME, STATE_NAME, Store, fold, load_state
+from autopilot_state.projection import STATE_NAME, read_projection
+from autopilot_state.store import JOURNAL_NAME, Store, fold, load_state
 
 
 def state(args: argparse.Namespace) -> Result:
@@ -58,18 +59,14 @@ def _verify(folder: Path) -> Result:
 
 
 def _projection(folder: Path, records: Sequence[Record]) -> str:
-    """Return what state.json is worth: current, behind (a run lives), damaged or missing."""
-    try:
-        shown = orjson.loads((folder / STATE_NAME).read_bytes())
-        seq, head = shown.pop("seq"), shown.pop("head")
-        shown.pop("journal_bytes")
-    except FileNotFoundError:
-        return "missing; rebuild it with `autopilot state rebuild`"
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        return "damaged; rebuild it with `autopilot state rebuild`"
-    if not 0 < seq <= len(records) or records[seq - 1].hash != head or fold(records[:seq]) != shown:
-        return "damaged; rebuild it with `autopilot state rebuild`"
-    behind = len(records) - seq
+    """Return what state.json is worth: the journal's state, behind it (a run lives), damaged or missing."""
+    remedy = "rebuild it with `autopilot state rebuild`"
+    if not (folder / STATE_NAME).exists():
+        return f"missing; {remedy}"
+    found = read_projection(folder)
+    if found is None or not found.stands_in(records) or fold(records[: found.seq]) != found.document:
+        return f"damaged; {remedy}"
+    behind = len(records) - found.seq
     return f"{behind} records behind the journal" if behind else "is the journal's state"
 
 

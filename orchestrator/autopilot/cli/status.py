@@ -30,13 +30,17 @@ def status(args: argparse.Namespace) -> Result:
     folder = find_run(repository, args.run)
     document = load_state(folder)
     holder = holder_of(repository, folder.name)
-    lines = status_lines(
-        document, width=text_width(sys.stdout), now=time.time(), state=state_text(document, holder)
-    )
+    lines = shown_status(document, holder)
     commands = [f"autopilot watch {folder.name}"] if holder else next_commands(document)
     if commands:
         lines += ["Next:", *(f"  {command}" for command in commands)]
     return Result(lines, status_data(document, holder), document)
+
+
+def shown_status(document: Document, holder: Mapping[str, object] | None) -> list[str]:
+    """Return the status as text; the clocks of a run that nobody works on stand still."""
+    now = time.time() if holder is not None else None
+    return status_lines(document, width=text_width(sys.stdout), now=now, state=state_text(document, holder))
 
 
 def holder_of(repository: Repository, run_id: str) -> Mapping[str, object] | None:

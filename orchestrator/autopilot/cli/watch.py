@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 from autopilot.cli.result import Result, text_width
-from autopilot.cli.status import holder_of, state_text, status_data
+from autopilot.cli.status import holder_of, shown_status, status_data
 from autopilot.home import find_repository, find_run
-from autopilot.live import make_view, status_lines
+from autopilot.live import make_view
 from autopilot.report import completion_lines, next_commands
 from autopilot_state.errors import JournalMissing
 from autopilot_state.journal import GENESIS, iterate
@@ -80,8 +80,6 @@ def watch(args: argparse.Namespace) -> Result:
             document, width=text_width(sys.stdout), next_commands=next_commands(document)
         )
     else:
-        lines = status_lines(
-            document, width=text_width(sys.stdout), now=time.time(), state=state_text(document, holder)
-        )
+        lines = shown_status(document, holder)
         lines += ["Next:", *(f"  {command}" for command in next_commands(document))] if holder is None else []
     return Result(lines, status_data(document, holder), document)
