@@ -81,6 +81,13 @@ def test_the_last_line_of_a_whole_answer_needs_no_newline() -> None:
     assert join_parts(kept, create(2) + END.strip(), whole=True) == kept + create(2) + END.strip()
 
 
+def test_a_step_back_is_seen_without_a_meta_line() -> None:
+    """Two equal operations in a row are no coincidence, though the total would have room for them."""
+    kept = meta(9) + create(1) + create(2)
+    part = create(1) + create(2) + create(3) + '{"type":"cre'
+    assert join_parts(kept, part, whole=False) == kept + create(3)
+
+
 @pytest.mark.parametrize(
     ("text", "edit"),
     [
