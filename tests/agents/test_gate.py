@@ -220,15 +220,14 @@ async def test_a_cancelled_waiter_does_not_keep_its_turn(noticed: bool) -> None:
                 entered.append(name)
 
     with anyio.fail_after(30):
-        async with anyio.create_task_group() as group:
-            async with at.gate.slot():
-                group.start_soon(enter, "cancelled", doomed)
+        async with anyio.create_task_group() as group, at.gate.slot():
+            group.start_soon(enter, "cancelled", doomed)
+            await anyio.wait_all_tasks_blocked()
+            group.start_soon(enter, "behind", anyio.CancelScope())
+            await anyio.wait_all_tasks_blocked()
+            doomed.cancel()
+            if noticed:
                 await anyio.wait_all_tasks_blocked()
-                group.start_soon(enter, "behind", anyio.CancelScope())
-                await anyio.wait_all_tasks_blocked()
-                doomed.cancel()
-                if noticed:
-                    await anyio.wait_all_tasks_blocked()
     assert entered == ["behind"]
 
 
