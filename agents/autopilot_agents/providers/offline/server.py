@@ -1,0 +1,209 @@
+"""A process that forks a child for every job, so that a trial costs a fork and not an interpreter.
+
+Jobs and results are JSON lines on a socket pair. Each child has a session of its own, null for its standard
+streams, limits on CPU time and memory, and a scratch folder; whatever it started is killed when it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+Job = dict[str, Any]
+Result = dict[str, Any]
+Perform = Callable[[Job], Result]
+
+MEMORY_BYTES = 2 << 30
+_POLL_S = 0.05
+_open_sockets: set[socket.socket] = set()
+
+
+class Main(Protocol):
+    """What a server process does with its end of the socket pair."""
+
+    def __call__(self, connection: socket.socket) -> None: ...
+
+
+@dataclass
+class Server:
+    """The client's end of a server process."""
+
+    connection: socket.socket
+    pid: int
+    buffer: bytes = b""
+    results: list[Result] = field(default_factory=list)
+    alive: bool = True
+
+    def send(self, job: Job) -> None:
+        try:
+            self.connection.sendall(encode(job))
+        except OSError:
+            self.alive = False
+
+    def pump(self, *, wait: bool = True) -> None:
+        """Move what has arrived to `results`; with `wait`, at least one result or the end."""
+        while self.alive:
+            ready, _, _ = select.select([self.connection], [], [], None if wait else 0)
+            if not ready:
+                return
+            chunk = self.connection.recv(1 << 20)
+            if not chunk:
+                self.alive = False
+            *lines, self.buffer = (self.buffer + chunk).split(b"\n")
+            self.results.extend(json.loads(line) for line in lines)
+            if lines:
+                return
+
+    def close(self) -> None:
+        """End the process; its children end with it."""
+        _open_sockets.discard(self.connection)
+        self.connection.close()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+        self.alive = False
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """Return `message` as it goes over a socket or a pipe."""
+    return json.dumps(message).encode() + b"\n"
+
+
+def start(main: Main) -> Server:
+    """Fork a process that runs `main` and return its client."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            ours.close()
+            for other in _open_sockets:
+                # An inherited end would keep the other servers from seeing that we are gone.
+                other.close()
+            _silence()
+            main(theirs)
+        finally:
+            os._exit(0)
+    theirs.close()
+    _open_sockets.add(ours)
+    return Server(ours, pid)
+
+
+def _silence() -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+
+
+@dataclass
+class _Child:
+    job: Job
+    pid: int
+    pipe: int
+    deadline: float
+    scratch: str
+    output: bytes = b""
+
+
+def serve(connection: socket.socket, perform: Perform, slots: int) -> None:
+    """Take jobs until the other end closes; each is performed in a child, `slots` at once, and answered when it
+    has ended.
+    """
+    children: dict[int, _Child] = {}
+    queue: deque[Job] = deque()
+    buffer = b""
+    try:
+        while True:
+            timeout = _POLL_S if children else None
+            ready, _, _ = select.select([connection, *children], [], [], timeout)
+            if connection in ready:
+                chunk = connection.recv(1 << 20)
+                if not chunk:
+                    return
+                *lines, buffer = (buffer + chunk).split(b"\n")
+                queue.extend(json.loads(line) for line in lines)
+            for child in [c for c in children.values() if _is_over(c, ready)]:
+                del children[child.pipe]
+                _answer(connection, child)
+            while queue and len(children) < slots:
+                child = _start(queue.popleft(), perform, connection)
+                children[child.pipe] = child
+    finally:
+        for child in children.values():
+            _end(child)
+
+
+def _start(job: Job, perform: Perform, connection: socket.socket) -> _Child:
+    reading, writing = os.pipe()
+    scratch = tempfile.mkdtemp(prefix="trial-")
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setsid()
+            os.close(reading)
+            connection.close()
+            _limit(job["cpu_s"], job["cpu_total_s"])
+            _use_scratch(scratch)
+            answer = encode(perform(job))
+            while answer:
+                answer = answer[os.write(writing, answer) :]
+        finally:
+            os._exit(0)
+    os.close(writing)
+    return _Child(job, pid, reading, time.monotonic() + job["wall_s"], scratch)
+
+
+def _limit(cpu_s: int, cpu_total_s: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_total_s + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+
+
+def allow_cpu(cpu_total_s: int) -> None:
+    """Raise this child's limit, because the first and doubtful part of its job is done."""
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_total_s, cpu_total_s + 1))
+
+
+def _use_scratch(scratch: str) -> None:
+    tempfile.tempdir = scratch
+    for name in ("TMPDIR", "PYTEST_DEBUG_TEMPROOT"):
+        os.environ[name] = scratch
+
+
+def _is_over(child: _Child, ready: list[Any]) -> bool:
+    if child.pipe in ready:
+        chunk = os.read(child.pipe, 1 << 20)
+        child.output += chunk
+        return not chunk or chunk.endswith(b"\n")
+    return time.monotonic() > child.deadline
+
+
+def _answer(connection: socket.socket, child: _Child) -> None:
+    cpu_s = _end(child)
+    done = child.output.endswith(b"\n")
+    result: Result = json.loads(child.output) if done else {}
+    result.update(id=child.job["id"], done=done, cpu_s=cpu_s)
+    connection.sendall(encode(result))
+
+
+def _end(child: _Child) -> float:
+    """Kill the child and all that it started, and return the CPU seconds that it used."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child.pid, signal.SIGKILL)
+    _, _, usage = os.wait4(child.pid, 0)
+    os.close(child.pipe)
+    shutil.rmtree(child.scratch, ignore_errors=True)
+    return usage.ru_utime + usage.ru_stime
