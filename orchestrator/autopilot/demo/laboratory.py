@@ -20,11 +20,12 @@ MOST_SHARE = 0.3
 
 
 class Laboratory:
-    """Tells which tests a change makes fail. `passing` are the tests that pass without any."""
+    """Tells which tests a change makes fail. `passing` and `red` are those that pass and fail without any."""
 
     def __init__(self, runner: TestRunner, copies: Sequence[Path], before: Mapping[str, Ending]) -> None:
         self.tests = frozenset(before)
         self.passing = frozenset(test for test, ending in before.items() if ending == "passed")
+        self.red = sorted(test for test, ending in before.items() if ending in ("failed", "error"))
         self.most = max(3, min(MOST_TESTS, int(len(self.passing) * MOST_SHARE)))
         self._runner = runner
         self._copies = list(copies)

@@ -24,7 +24,7 @@ from autopilot.demo.runner import SubprocessRunner, TestRunner
 
 T = TypeVar("T")
 
-__all__ = ["PlantedBug", "SubprocessRunner", "TestRunner", "plant"]
+__all__ = ["PlantedBug", "SubprocessRunner", "TestRunner", "plant", "plant_in"]
 
 TRIALS_A_TURN = 12
 """Mutations of one module that are tried before another module has its turn."""
@@ -61,9 +61,18 @@ async def plant(
         TestsDidNotEnd: the tests of the unchanged repository hang or can't be started.
     """
     async with open_laboratory(repo_dir, runner) as laboratory:
-        modules = find_modules(repo_dir, {file_of(test) for test in laboratory.tests})
-        search = _Search(laboratory, fields_for(modules, seed), one_per_file=one_per_file)
-        bugs = await search.find(count, pairs)
+        return await plant_in(
+            laboratory, repo_dir, seed=seed, count=count, one_per_file=one_per_file, pairs=pairs
+        )
+
+
+async def plant_in(
+    laboratory: Laboratory, repo_dir: Path, *, seed: int, count: int, one_per_file: bool, pairs: int = 0
+) -> list[PlantedBug]:
+    """Return what `plant` returns, with a laboratory of `repo_dir` that is open already."""
+    modules = find_modules(repo_dir, {file_of(test) for test in laboratory.tests})
+    search = _Search(laboratory, fields_for(modules, seed), one_per_file=one_per_file)
+    bugs = await search.find(count, pairs)
     for path, text in _planted(bugs).items():
         (repo_dir / path).write_bytes(text)
     return [PlantedBug(bug.module.path, tuple(sorted(bug.tests)), len(bug.edits)) for bug in bugs]
@@ -204,7 +213,7 @@ class _Search:
 
     async def _is_as_known(self, bug: _Bug, files: set[str]) -> bool:
         tests = await self._laboratory.failing(_planted([bug]), sorted(files))
-        return tests == {test for test in bug.tests if file_of(test) in files}
+        return tests == frozenset(test for test in bug.tests if file_of(test) in files)
 
 
 def _fit_together(bug: _Bug, other: _Bug) -> bool:

@@ -16,14 +16,13 @@ Ending = Literal["passed", "failed", "error", "skipped"]
 
 
 class TestsDidNotEnd(Exception):
-    """Raised when a run of the tests reached its time limit or left no report; `tail` is the end of its output."""
+    """Raised when a run of the tests gave no result: time limit, no report, failed set-up. `tail` ends its output."""
 
     __test__ = False
 
-    def __init__(self, tail: str, *, timed_out: bool) -> None:
-        super().__init__("the tests reached their time limit" if timed_out else "the tests left no report")
+    def __init__(self, tail: str, reason: str) -> None:
+        super().__init__(reason)
         self.tail = tail
-        self.timed_out = timed_out
 
 
 class TestRunner(Protocol):
@@ -42,7 +41,8 @@ class SubprocessRunner:
     """Runs `python -m pytest`, with the folder (and its `src`) first on the import path.
 
     `python` is looked up as the shell does. `sandbox` None runs the tests without a border, which only the bundled
-    package may; `memory_mib` bounds the address space, because a mutant may well fill a list for ever.
+    package may; `memory_mib` bounds the address space, because a mutant may well fill a list for ever. `setup` is run
+    once in each folder, before its first tests.
     """
 
     def __init__(
@@ -53,14 +53,18 @@ class SubprocessRunner:
         sandbox: Sandbox | None = None,
         readable: Sequence[Path] = (),
         memory_mib: int = 8192,
+        setup: str | None = None,
     ) -> None:
         self._python = python
         self._timeout_s = timeout_s
         self._sandbox = sandbox or Sandbox(level="none")
         self._readable = tuple(readable)
         self._memory_mib = memory_mib
+        self._setup = setup
+        self._set_up: set[Path] = set()
 
     async def run(self, repo_dir: Path, args: list[str]) -> dict[str, Ending]:
+        await self._prepare(repo_dir)
         with tempfile.TemporaryDirectory(prefix="autopilot-report-") as folder:
             report = Path(folder) / "report.xml"
             result = await run_shell(
@@ -72,16 +76,34 @@ class SubprocessRunner:
                 readable=self._readable,
                 limits=ShellLimits(timeout_s=self._timeout_s, view_lines=40, view_bytes=4_000),
             )
-            if result.timed_out or not report.is_file():
-                raise TestsDidNotEnd(result.view, timed_out=result.timed_out)
+            if result.timed_out:
+                raise TestsDidNotEnd(result.view, "they reached their time limit")
+            if not report.is_file():
+                raise TestsDidNotEnd(result.view, "pytest left no report")
             try:
                 results = parse_junit(report.read_bytes())
             except ValueError as error:
-                raise TestsDidNotEnd(str(error), timed_out=False) from error
+                raise TestsDidNotEnd(str(error), "their report is damaged") from error
         endings: dict[str, Ending] = {}
         for test_id, test in results.items():
             endings[test_id] = "skipped" if test.status == "xfailed" else test.status
         return endings
+
+    async def _prepare(self, repo_dir: Path) -> None:
+        """Run the set-up command, once in each folder."""
+        if self._setup is None or repo_dir in self._set_up:
+            return
+        result = await run_shell(
+            self._setup,
+            root=repo_dir,
+            sandbox=self._sandbox,
+            env=_import_path(repo_dir),
+            readable=self._readable,
+            limits=ShellLimits(timeout_s=self._timeout_s, view_lines=40, view_bytes=4_000),
+        )
+        if result.exit_code != 0:
+            raise TestsDidNotEnd(result.view, "the set-up command failed")
+        self._set_up.add(repo_dir)
 
     def _command(self, report: Path, args: Sequence[str]) -> str:
         words = [self._python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no"]
