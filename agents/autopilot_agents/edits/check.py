@@ -6,6 +6,7 @@ and looked at (overlaps, syntax); what comes out is a plan that `apply.apply_pla
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +17,8 @@ from autopilot_agents.edits.operations import (
     Create,
     Delete,
     DeleteFile,
+    InsertAfter,
+    InsertBefore,
     Modify,
     Operation,
     Rename,
@@ -48,7 +51,7 @@ class _Planner:
     deleted: int = 0
 
     def __post_init__(self) -> None:
-        self.files = Workspace(self.root, self._nearest_wanted)
+        self.files = Workspace(self.root, self._nearest_wanted, _expected_texts(self.operations))
 
     def plan(self) -> EditPlan:
         """Return the results of all operations, and the changes when none was rejected."""
@@ -212,6 +215,18 @@ class _Planner:
             raise OperationRejected("the file was never shown to you; read it before you edit it")
         if shown[state.origin] != state.sha256:
             raise OperationRejected("the file changed since it was shown to you; read it again")
+
+
+def _expected_texts(operations: Sequence[Operation]) -> dict[str, list[str]]:
+    """Return the texts that the operations will look for, by the file they are on."""
+    texts: dict[str, list[str]] = defaultdict(list)
+    for operation in operations:
+        for edit in operation.operations if isinstance(operation, Modify) else (operation,):
+            if isinstance(edit, ReplaceText):
+                texts[edit.file_path] += (edit.old_text, edit.new_text)
+            elif isinstance(edit, InsertBefore | InsertAfter) and edit.anchor is not None:
+                texts[edit.file_path].append(edit.anchor)
+    return texts
 
 
 def _held_back(result: OperationResult) -> OperationResult:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from autopilot_agents.edits.nearest import nearest_text, numbered
 from autopilot_agents.edits.operations import (
@@ -19,12 +19,12 @@ from autopilot_agents.edits.operations import (
     ReplaceText,
 )
 from autopilot_agents.edits.report import OperationRejected
+from autopilot_agents.edits.search import MAX_COUNTED, TextSearch
 from autopilot_agents.edits.splice import Splice
 from autopilot_agents.edits.symbols import SymbolTable, find_symbol, symbol_table
 from autopilot_agents.edits.text import TextFile
 
 CONTEXT_LINES = 3
-_COUNTED_MATCHES = 100
 
 
 @dataclass
@@ -35,7 +35,8 @@ class Locator:
     text: TextFile
     nearest_wanted: Callable[[], bool] = lambda: True
     """Whether another search for resembling text may be made; it reads the whole file."""
-    _symbols: SymbolTable | None = field(default=None, init=False)
+    expected: Collection[str] = ()
+    """Texts that will be looked for."""
 
     def locate(self, operation: ContentEdit, index: int) -> Splice:
         """Return the byte range of `operation` and what goes there.
@@ -108,9 +109,11 @@ class Locator:
     def _symbol(self, symbol: str) -> tuple[int, int]:
         if not self.path.lower().endswith((".py", ".pyi")):
             raise OperationRejected("symbol is known in Python files only; use lines or replace_text")
-        if self._symbols is None:
-            self._symbols = symbol_table(self.text)
         return find_symbol(self._symbols, symbol)
+
+    @cached_property
+    def _symbols(self) -> SymbolTable:
+        return symbol_table(self.text)
 
     def _replace_text(self, operation: ReplaceText, index: int) -> Splice:
         if not operation.old_text:
@@ -137,7 +140,7 @@ class Locator:
         if not found:
             nearest = nearest_text(self.text, wanted) if self.nearest_wanted() else ""
             raise OperationRejected(f"{what} was found 0 times, must be there once", nearest=nearest)
-        more = "at least " if len(found) == _COUNTED_MATCHES else ""
+        more = "at least " if len(found) == MAX_COUNTED else ""
         numbers = [self.text.line_at(start) for start, _ in found[:8]]
         places = "\n".join(numbered(self.text, n, n) for n in dict.fromkeys(numbers))
         raise OperationRejected(
@@ -145,23 +148,20 @@ class Locator:
         )
 
     def _matches(self, wanted: str) -> list[tuple[int, int]]:
-        """Return (start, end) of every place where `wanted` stands, line ends of either kind; at most a hundred."""
+        """Return (start, end) of every place where `wanted` stands, up to a cap."""
+        raw = self._searchable(wanted)
+        return self._search.places(raw) if raw else []
+
+    @cached_property
+    def _search(self) -> TextSearch:
+        expected = {raw for text in self.expected if (raw := self._searchable(text))}
+        return TextSearch(self.text, expected)
+
+    def _searchable(self, wanted: str) -> bytes:
         try:
-            raw = self.text.encode(wanted).replace(b"\r\n", b"\n")
+            return self.text.encode(wanted).replace(b"\r\n", b"\n")
         except OperationRejected:  # a character that the file's encoding has not
-            return []
-        body = self.text.body
-        if b"\n" not in raw or b"\r\n" not in body:
-            return _find_all(body, raw)
-        pattern = re.compile(rb"\r?\n".join(re.escape(line) for line in raw.split(b"\n")))
-        found: list[tuple[int, int]] = []
-        match = pattern.search(body)
-        while match and len(found) < _COUNTED_MATCHES:
-            # The same place once more, begun behind an optional carriage return, is not another one.
-            if not found or match.end() != found[-1][1]:
-                found.append(match.span())
-            match = pattern.search(body, match.start() + 1)
-        return found
+            return b""
 
     def _check_context(self, operation: Insert | Replace | Delete, first: int, last: int) -> None:
         """Refuse the edit unless its context stands within three lines of the range, spaces aside."""
@@ -178,15 +178,6 @@ class Locator:
                     f"line {first if name == 'before' else max(last, 1)}",
                     nearest=numbered(self.text, max(first - CONTEXT_LINES, 1), last + CONTEXT_LINES),
                 )
-
-
-def _find_all(body: bytes, wanted: bytes) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    at = body.find(wanted)
-    while at >= 0 and len(found) < _COUNTED_MATCHES:
-        found.append((at, at + len(wanted)))
-        at = body.find(wanted, at + 1)
-    return found
 
 
 def _contains(lines: Sequence[str], wanted: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -33,6 +33,7 @@ class FileState:
     touched_by: int | None = None
     """The last operation that edits or creates it."""
     nearest_wanted: Callable[[], bool] = lambda: True
+    expected: Collection[str] = ()
 
     @cached_property
     def sha256(self) -> str:
@@ -45,7 +46,7 @@ class FileState:
 
     @cached_property
     def locator(self) -> Locator:
-        return Locator(self.origin or "", self.text, self.nearest_wanted)
+        return Locator(self.origin or "", self.text, self.nearest_wanted, self.expected)
 
     def extend(self, operation: ContentEdit, index: int) -> None:
         """Add to a file that this set creates: what does not fit one operation comes in several."""
@@ -66,6 +67,8 @@ class Workspace:
 
     root: Root
     nearest_wanted: Callable[[], bool]
+    expected: Mapping[str, Collection[str]]
+    """Path → texts that operations will look for in the file."""
     table: dict[str, FileState | None] = field(default_factory=dict)
     """Path → the file as the set leaves it; None: no file."""
     on_disk: dict[str, FileState] = field(default_factory=dict)
@@ -125,7 +128,13 @@ class Workspace:
         if stat.S_ISDIR(mode):
             raise OperationRejected("this is a folder; operations are on files")
         before = self.root.read(path, max_bytes=MAX_EDITED_BYTES)
-        state = FileState(path, before, mode & 0o777, nearest_wanted=self.nearest_wanted)
+        state = FileState(
+            path,
+            before,
+            mode & 0o777,
+            nearest_wanted=self.nearest_wanted,
+            expected=self.expected.get(path, ()),
+        )
         self.on_disk[path] = state
         return state
 

@@ -87,9 +87,9 @@ class FileTools:
         return "\n".join([_heading(path, text), *numbered, *_left_out(path, start, last, count)])
 
     def search(self, pattern: str, glob: str | None = None, max_hits: int = MAX_HITS) -> str:
-        """Return `path:line: text` of the lines where the regular expression `pattern` is found.
+        """Return `path:line: text` of the lines where `pattern` is found, as a regular expression or as it stands.
 
-        What is no regular expression, or one that could take for ever, is searched for as it stands.
+        One that could take for ever is searched for as it stands only.
         """
         if not pattern or len(pattern) > MAX_PATTERN_CHARS:
             raise _senseless(f"a pattern has 1 to {MAX_PATTERN_CHARS} characters")
@@ -191,7 +191,8 @@ def _matcher(pattern: str) -> tuple[Callable[[str], object], str]:
     else:
         try:
             compiled = re.compile(pattern)
-            return (lambda line: compiled.search(line, 0, reach)), ""
+            # `f(x)` is meant as it stands more often than as a group.
+            return (lambda line: compiled.search(line, 0, reach) or pattern in line), ""
         except (re.error, OverflowError, RecursionError) as error:
             reason = str(error)
     return (lambda line: pattern in line), f"(searched as plain text: {reason})"
