@@ -1,4 +1,4 @@
-"""The border around every command: what it may write, see and reach. Measured in `docs/sandbox.md`.
+"""The border around every command: what it may write, see and reach.
 
 Level `bwrap`: all of the disk is read-only but the worktree; the user's home, /tmp and /run are empty; there is no
 network; other processes are not visible. Run as root, bubblewrap is no border without `--cap-drop ALL` and

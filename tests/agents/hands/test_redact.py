@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autopilot_agents.hands.redact import Redactor, is_secret_name
+from autopilot_agents.hands.redact import _BATCH_BYTES, _HOLD_BYTES, Redactor, is_secret_name
 
 SECRET = 'pa55/w0rd+with "odd" chars=&ü'
 KEY_BLOCK = (
@@ -150,14 +150,19 @@ def test_chunk_edges_hide_nothing(data: st.DataObject) -> None:
     assert out == redactor.bytes(raw)
 
 
-def test_single_bytes_are_redacted_as_one_text() -> None:
-    """The smallest chunks there are give the same result, also around the point where output is passed on."""
+@pytest.mark.parametrize("secret", [SECRET, KEY_BLOCK])
+@pytest.mark.parametrize("inside", [1, 9, 25])
+def test_a_secret_across_the_point_where_output_is_passed_on(secret: str, inside: int) -> None:
+    """Byte by byte, wherever the stream first passes output on, a secret that began before is not cut in two."""
     redactor = Redactor([SECRET])
-    text = ("a" * 52_700 + SECRET + "b" * 60 + KEY_BLOCK + "c" * 20_100).encode()
-    stream = redactor.stream()
-    out = b"".join(stream.feed(text[at : at + 1]) for at in range(len(text))) + stream.flush()
-    assert out == redactor.bytes(text)
-    assert SECRET.encode() not in out
+    for passed_on_at in (_BATCH_BYTES, _BATCH_BYTES + _HOLD_BYTES):
+        text = ("a" * (passed_on_at - inside) + secret + "b" * 60_000).encode()
+        stream = redactor.stream()
+        out = stream.feed(text[: passed_on_at - inside])
+        out += b"".join(stream.feed(text[at : at + 1]) for at in range(passed_on_at - inside, len(text)))
+        out += stream.flush()
+        assert out == redactor.bytes(text)
+        assert secret.encode() not in out
 
 
 def test_secrets_are_taken_from_the_environment_by_name() -> None:
