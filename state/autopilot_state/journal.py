@@ -11,6 +11,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from autopilot_state.patch import Operation
 GENESIS = "0" * 32
 _HASH_FIELD = b',"hash":"'
 _TAIL_LENGTH = len(_HASH_FIELD) + 32 + len(b'"}')
+_PREV_LENGTH = len(b',"prev":""') + 32
+_NO_DATA = b',"data":{}'
 MAX_RECORD_BYTES = 4_000_000
 """A split's record holds all its children; nothing else comes near."""
 
@@ -64,24 +67,61 @@ def encode(
 
 def decode(line: bytes) -> Record | None:
     """Return the record of a whole line without its newline, or None where its hash or form doesn't hold."""
-    body, tail = line[:-_TAIL_LENGTH], line[-_TAIL_LENGTH:]
-    if not tail.startswith(_HASH_FIELD) or not tail.endswith(b'"}'):
-        return None
-    if _digest(body) != tail[len(_HASH_FIELD) : -2].decode(errors="replace"):
-        return None
-    try:
-        return Record(**orjson.loads(line))
-    except (ValueError, TypeError):
-        return None
+    return None if _sealed(line, len(line)) is None else _parse(line)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A verified line, not parsed yet: most of a large journal need not be. `end` is the offset behind it."""
+
+    text: bytes
+    hash: str
+    end: int
+
+    def record(self) -> Record:
+        """Return what the line holds.
+
+        Raises:
+            JournalDamaged: its form does not hold, so it was never written by a journal.
+        """
+        found = _parse(self.text)
+        if found is None:
+            raise _damaged(
+                "journal.jsonl", "a record", self.end - len(self.text) - 1, "its form does not hold"
+            )
+        return found
+
+    @property
+    def has_data(self) -> bool:
+        """Say whether the record's `data` holds anything; most status updates have none."""
+        before = len(self.text) - _TAIL_LENGTH - _PREV_LENGTH
+        return not self.text.startswith(_NO_DATA, before - len(_NO_DATA))
+
+    def follows(self, seq: int, prev: str) -> bool:
+        """Say whether this is record `seq` + 1, written after the one whose hash is `prev`."""
+        if not self.text.startswith(b'{"seq":%d,' % (seq + 1)):
+            return False
+        return self.text.startswith(
+            b',"prev":"%s"' % prev.encode(), len(self.text) - _TAIL_LENGTH - _PREV_LENGTH
+        )
 
 
 @dataclass(frozen=True)
 class Scan:
     """What reading a journal found. `torn_bytes` at the end were never acknowledged."""
 
-    records: tuple[Record, ...]
+    lines: tuple[Line, ...]
     good_bytes: int
     torn_bytes: int
+
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        """All records, parsed.
+
+        Raises:
+            JournalDamaged: the form of one does not hold.
+        """
+        return tuple(line.record() for line in self.lines)
 
 
 def iterate(
@@ -94,21 +134,45 @@ def iterate(
     Raises:
         JournalDamaged: a record that is followed by others does not hold.
     """
+    for line in verify(data, name=name, start_seq=start_seq, start_head=start_head):
+        yield line.record(), line.end
+
+
+def verify(
+    data: bytes, *, name: str = "journal.jsonl", start_seq: int = 0, start_head: str = GENESIS
+) -> Iterator[Line]:
+    """Yield each line of `data` whose hash, number and chain hold; see `iterate`."""
     offset, seq, prev = 0, start_seq, start_head
     while offset < len(data):
         end = data.find(b"\n", offset)
-        record = decode(data[offset:end]) if end >= 0 else None
-        if record is None:
+        line = _sealed(data[offset:end], end + 1) if end >= 0 else None
+        if line is None:
             if _is_torn_tail(data, offset, end, seq + 1):
                 return
-            raise _damaged(name, seq + 1, offset, "its hash or form does not hold")
-        if record.seq == seq and record.hash == prev:
-            offset = end + 1  # the same line twice, as a copied file may have it, says nothing new
-            continue
-        if record.seq != seq + 1 or record.prev != prev:
-            raise _damaged(name, seq + 1, offset, f"found record {record.seq}, or a broken chain")
-        seq, prev, offset = record.seq, record.hash, end + 1
-        yield record, offset
+            raise _damaged(name, f"record {seq + 1}", offset, "its hash or form does not hold")
+        repeated = line.hash == prev  # as a copied file may have it: it says nothing new
+        if not repeated and not line.follows(seq, prev):
+            raise _damaged(
+                name, f"record {seq + 1}", offset, "another record is there, or the chain is broken"
+            )
+        offset = line.end
+        if not repeated:
+            seq, prev = seq + 1, line.hash
+            yield line
+
+
+def _sealed(text: bytes, end: int) -> Line | None:
+    """Return the line whose hash holds, or None."""
+    body, tail = text[:-_TAIL_LENGTH], text[-_TAIL_LENGTH:]
+    digest = _digest(body)
+    return Line(text, digest, end) if tail == _HASH_FIELD + digest.encode() + b'"}' else None
+
+
+def _parse(text: bytes) -> Record | None:
+    try:
+        return Record(**orjson.loads(text))
+    except (ValueError, TypeError):
+        return None
 
 
 def _is_torn_tail(data: bytes, offset: int, end: int, seq: int) -> bool:
@@ -122,10 +186,10 @@ def _is_torn_tail(data: bytes, offset: int, end: int, seq: int) -> bool:
     return end < 0 or end == len(data) - 1 or not rest.strip(b"\0\n")
 
 
-def _damaged(name: str, seq: int, offset: int, why: str) -> JournalDamaged:
+def _damaged(name: str, what: str, offset: int, why: str) -> JournalDamaged:
     return JournalDamaged(
         "AP102",
-        f"{name}: record {seq} at byte {offset} is damaged, and records follow it",
+        f"{name}: {what} at byte {offset} is damaged, and records follow it",
         why=why,
         fix="nothing was written; restore the file from a backup, or start over with `autopilot run --fresh`",
     )
@@ -147,11 +211,9 @@ def scan(path: Path) -> Scan:
             why=f"{cause.strerror or cause} ({path})",
             fix="give this user access to the file, or restore it from a backup",
         ) from cause
-    records, good = [], 0
-    for record, end in iterate(data, name=path.name):
-        records.append(record)
-        good = end
-    return Scan(tuple(records), good, len(data) - good)
+    lines = tuple(verify(data, name=path.name))
+    good = lines[-1].end if lines else 0
+    return Scan(lines, good, len(data) - good)
 
 
 class Journal:
@@ -179,10 +241,8 @@ class Journal:
             StorageError: the disk refused.
         """
         found = scan(path) if os.path.lexists(path) else Scan((), 0, 0)
-        last = found.records[-1] if found.records else None
-        journal = cls(
-            path, fs, seq=last.seq if last else 0, head=last.hash if last else GENESIS, size=found.good_bytes
-        )
+        head = found.lines[-1].hash if found.lines else GENESIS
+        journal = cls(path, fs, seq=len(found.lines), head=head, size=found.good_bytes)
         try:
             journal._settle(found.torn_bytes)
         except BaseException:

@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 
 from autopilot_state.fs import FileSystem, read_regular, storage_error
-from autopilot_state.journal import Record, iterate
+from autopilot_state.journal import Line, Record, iterate
 from autopilot_state.patch import Document
 
 STATE_NAME = "state.json"
@@ -38,9 +38,9 @@ class Projection:
     head: str
     journal_bytes: int
 
-    def stands_in(self, records: Sequence[Record]) -> bool:
-        """Say whether it is a projection of the journal that holds `records`."""
-        return 0 < self.seq <= len(records) and records[self.seq - 1].hash == self.head
+    def stands_in(self, lines: Sequence[Line] | Sequence[Record]) -> bool:
+        """Say whether it is a projection of the journal that holds `lines`."""
+        return 0 < self.seq <= len(lines) and lines[self.seq - 1].hash == self.head
 
 
 def _digest(body: bytes) -> bytes:

@@ -17,7 +17,7 @@ import orjson
 
 from autopilot_state.errors import JournalDamaged, JournalMissing, PatchRejected
 from autopilot_state.fs import FileSystem, RealFileSystem, make_private_directory, write_atomic
-from autopilot_state.journal import Journal, Record, scan
+from autopilot_state.journal import Journal, Line, Record, scan
 from autopilot_state.migrations import SCHEMA, next_migration, refuse_newer
 from autopilot_state.patch import Document, Operation, apply_patch
 from autopilot_state.projection import (
@@ -34,6 +34,8 @@ __all__ = ["JOURNAL_NAME", "SCHEMA", "STATE_NAME", "Store", "empty_document", "e
 
 JOURNAL_NAME = "journal.jsonl"
 PROJECTION_INTERVAL_S = 1.0
+PROJECTION_SHARE = 0.05
+"""The share of the time that writing state.json may take: a large one is replaced less often."""
 
 
 def empty_document() -> Document:
@@ -71,7 +73,7 @@ class Store:
         self.torn_bytes = 0
         self._journal = journal
         self._now = now
-        self._projected_at = -PROJECTION_INTERVAL_S
+        self._project_from = 0.0
         self._operations: dict[str, dict[str, dict[str, Any]]] = {}
 
     @classmethod
@@ -101,22 +103,23 @@ class Store:
             refuse_newer(projected.document["schema"])
         journal, found = Journal.open(path, disk)
         try:
-            store = cls(run_dir, disk, journal, _present(found.records, projected), now)
+            store = cls(run_dir, disk, journal, _present(found.lines, projected), now)
             store.torn_bytes = found.torn_bytes
-            store._settle(found.records, projected)
+            store._settle(found.lines, projected)
         except BaseException:
             journal.close()
             raise
         return store
 
-    def _settle(self, records: Sequence[Record], projected: Projection | None) -> None:
+    def _settle(self, lines: Sequence[Line], projected: Projection | None) -> None:
         """Take up what the journal holds: operations, pending migrations, a fresh state.json."""
-        for record in records:
-            self._index(record)
+        for line in lines:
+            if line.has_data:
+                self._index(line.record())
         clear_temporaries(self.fs, self.run_dir)
-        if not records:
+        if not lines:
             return
-        if projected is None or not projected.stands_in(records):
+        if projected is None or not projected.stands_in(lines):
             keep_corrupt_copy(self.fs, self.run_dir)
         while (patch := next_migration(self.document)) is not None:
             self.append("state.migrated", patch=patch)
@@ -170,13 +173,15 @@ class Store:
 
     def project(self, *, force: bool = False) -> None:
         """Replace state.json, at most once a second unless forced; never by what the journal does not hold."""
-        now = time.monotonic()
-        if self._journal.failed or (not force and now - self._projected_at < PROJECTION_INTERVAL_S):
+        began = time.monotonic()
+        if self._journal.failed or (began < self._project_from and not force):
             return
-        self._projected_at = now
+        self._project_from = began + PROJECTION_INTERVAL_S
         journal = self._journal
         data = export(self.document, seq=journal.seq, head=journal.head, journal_bytes=journal.size)
         write_atomic(self.fs, self.run_dir / STATE_NAME, data)
+        took = time.monotonic() - began
+        self._project_from = max(self._project_from, began + took / PROJECTION_SHARE)
 
     def close(self) -> None:
         """Write state.json a last time and give the journal back."""
@@ -214,11 +219,11 @@ def load_state(run_dir: Path) -> Document:
     return document
 
 
-def _present(records: Sequence[Record], projected: Projection | None) -> Document:
-    """Return the state after `records`, by the shortest sound way."""
-    if projected is not None and projected.stands_in(records):
-        document = fold(records[projected.seq :], projected.document)
-    else:
-        document = fold(records)
+def _present(lines: Sequence[Line], projected: Projection | None) -> Document:
+    """Return the state after `lines`, by the shortest sound way."""
+    start, document = 0, empty_document()
+    if projected is not None and projected.stands_in(lines):
+        start, document = projected.seq, projected.document
+    fold((line.record() for line in lines[start:]), document)
     refuse_newer(document["schema"])
     return document
