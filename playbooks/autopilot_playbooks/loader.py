@@ -19,7 +19,6 @@ from autopilot_playbooks.fields import Fields
 from autopilot_playbooks.front_matter import split_front_matter
 from autopilot_playbooks.schema import Playbook, SplitRule
 from autopilot_playbooks.source import decode, read_bounded
-from autopilot_playbooks.strict_yaml import Node
 from autopilot_playbooks.where import Where, in_playbook, nearest, show
 
 __all__ = ["ROLES", "STEPS", "load_playbook", "playbook_digest"]
@@ -94,14 +93,14 @@ def _read_chain(name: str, search: Sequence[Path], chain: tuple[_Found, ...]) ->
     found = _find(name, search, chain)
     where = in_playbook(_display(found))
     node, body = split_front_matter(decode(read_bounded(found.file, where), where), where)
-    fields = Fields(node or Node(None, 1), where, _KEYS) if node and node.value is not None else None
-    if fields is None:
+    if node is None or node.value is None:
         raise where.error(
             "syntax",
             "has no front matter",
             line=1,
             fix="begin with --- and keys such as threshold: 9.0, then ---",
         )
+    fields = Fields(node, where, _KEYS)
     parent = fields.text("extends")
     base = _read_chain(parent, search, (*chain, found)) if parent else {}
     own = _values(fields)
@@ -152,7 +151,9 @@ def _display(found: _Found) -> str:
 
 
 def _plain_file(file: Traversable, where: Where) -> Traversable:
-    if isinstance(file, Path) and (file.is_symlink() or file.parent.is_symlink()):
+    if isinstance(file, Path) and (
+        file.is_symlink() or (file.parent.name == "prompts" and file.parent.is_symlink())
+    ):
         raise where.error(
             "unreadable",
             f"{show(file.name)} is reached through a symbolic link",
@@ -247,7 +248,7 @@ def _prompts(fields: Fields, body: str, found: _Found, where: Where) -> dict[str
             raise where.error(
                 "prompt", f"{role} has two prompts", line=line, field="prompts", fix="keep one of them"
             )
-        prompts[role] = _not_empty(text, role, line, where)
+        prompts[role] = _usable_prompt(text, role, line, where)
     return prompts
 
 
@@ -260,10 +261,20 @@ def _check_role(role: str, line: int | None, where: Where) -> None:
         )
 
 
-def _not_empty(text: str, role: str, line: int | None, where: Where) -> str:
+def _usable_prompt(text: str, role: str, line: int | None, where: Where) -> str:
     if not text.strip():
         raise where.error(
             "prompt", f"of {role} is empty", line=line, field="prompts", fix="write the prompt, or remove it"
+        )
+    hidden = hidden_characters(text)
+    if hidden:
+        raise where.error(
+            "hidden",
+            f"of {role} holds hidden characters: {', '.join(hidden[:5])}",
+            line=line,
+            field="prompts",
+            why="a prompt is an instruction, and a person must be able to read all of it",
+            fix="remove them",
         )
     return text.strip() + "\n"
 
@@ -279,7 +290,7 @@ def _prompt_files(fields: Fields, found: _Found, where: Where) -> dict[str, str]
     prompts = {}
     for role, value in node.value.items():
         text = _prompt_file(named.text(role) or "", value.line, found, where)
-        prompts[role] = _not_empty(text, role, value.line, where)
+        prompts[role] = _usable_prompt(text, role, value.line, where)
     return prompts
 
 
