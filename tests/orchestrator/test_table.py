@@ -6,7 +6,7 @@ import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autopilot.table import (
@@ -111,6 +111,7 @@ def test_cut_text_fits_its_cells(text: str, width: int) -> None:
     assert display_width(fit(printable(text), width)) <= width
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(*[ANY_TEXT] * 9), min_size=1, max_size=4), st.integers(1, 130))
 def test_any_rows_fit_any_width(rows: list[tuple[str, ...]], width: int) -> None:
     """Whatever a roadmap calls its phases, the table keeps its bounds."""

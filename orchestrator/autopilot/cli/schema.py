@@ -79,7 +79,8 @@ _TESTS = ("fixed", "still_red", "broken")
 def _state() -> Schema:
     unit = {
         "name": _TEXT, "parent": _one_of("string", "null"), "children": _TEXTS, "deps": _TEXTS, "after": _TEXTS,
-        "split_base": _one_of("string", "null"), "targeted": _FLAG, "done": _FLAG, "split_refusals": _COUNT,
+        "split_base": _one_of("string", "null"), "targeted": _FLAG, "done": _FLAG,
+        "split": {"type": ["object", "null"], "properties": {"kept": _TEXTS, "contracts": {"type": "object"}}}, "attempts_before": _COUNT, "split_refusals": _COUNT,
         "status": {"enum": ["waiting", "queued", "running", "merging", "split", "ended"]}, "mode": _TEXT,
         "attempt": _COUNT, "step": _one_of("string", "null"), "result": _RESULT, "score": _SCORE, "reason": _TEXT,
         "commit": _one_of("string", "null"), "base": _one_of("string", "null"),

@@ -32,7 +32,7 @@ def stop(args: argparse.Namespace) -> Result:
         return Result([f"run {folder.name} is not running", *go_on], {"run": folder.name, "ended": True})
     if holder.get("run", folder.name) != folder.name:
         raise UsageError(
-            "AP660",
+            "AP663",
             f"run {folder.name} is not running; this repository is held by run {holder['run']}",
             fix=f"autopilot stop {holder['run']}",
         )

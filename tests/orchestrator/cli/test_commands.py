@@ -149,7 +149,7 @@ def test_stop_never_signals_a_process_that_does_not_hold_the_lock(
 ) -> None:
     """A number in the lock file proves nothing: another run's holder, and a stale pid, are left alone."""
     holder = hold(unfinished, "beef")
-    assert call("stop", "2f9c", "--json").json["error"]["code"] == "AP660"
+    assert call("stop", "2f9c", "--json").json["error"]["code"] == "AP663"
     assert holder.poll() is None
     holder.kill()
     holder.wait()

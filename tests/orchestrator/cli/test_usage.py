@@ -57,10 +57,10 @@ def test_every_command_of_the_table_can_be_loaded() -> None:
         assert callable(getattr(importlib.import_module(f"autopilot.cli.{command.module}"), command.function))
 
 
-def test_version_is_the_distributions(shop: Any) -> None:
+def test_version_is_the_distributions(call: Any) -> None:
     """One line, the same number in JSON."""
-    assert shop("--version").out.startswith("autopilot ")
-    assert shop("--version", "--json").json["data"]["version"] in shop("--version").out
+    assert call("--version").out.startswith("autopilot ")
+    assert call("--version", "--json").json["data"]["version"] in call("--version").out
 
 
 @pytest.mark.parametrize(
