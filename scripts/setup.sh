@@ -14,12 +14,12 @@ for candidate in "${AUTOPILOT_PYTHON:-}" python3 python3.13 python3.12 python3.1
     fi
 done
 if [ -z "$python" ]; then
-    echo "error AP601: Python 3.11 or newer was not found" >&2
+    echo "error: Python 3.11 or newer was not found" >&2
     echo "  fix   install it, or name one: AUTOPILOT_PYTHON=/path/to/python3.11 $0" >&2
     exit 6
 fi
 if ! command -v git >/dev/null 2>&1; then
-    echo "error AP602: git was not found" >&2
+    echo "error: git was not found" >&2
     exit 6
 fi
 

@@ -136,7 +136,7 @@ def _default_roadmap(repository: Repository) -> Path:
         if (repository.top / name).is_file():
             return repository.top / name
     raise UsageError(
-        "AP206",
+        "AP214",
         "no roadmap was named and none was found",
         why=f"looked for {', '.join(ROADMAP_NAMES)} in {repository.top}",
         fix="name one: `autopilot run ROADMAP.md`; docs/roadmap-format.md shows how to write it",

@@ -83,8 +83,8 @@ class LocalEngine:
             raise
         except ProviderError as error:
             # Not the unit's fault, and nothing is lost: it goes on when the provider or the budget allows.
-            prefix = "budget: " if error.code == "AP313" else ""
-            kind = "failed" if error.code == "AP310" else "parked"
+            prefix = "budget: " if error.code == "AP330" else ""
+            kind = "failed" if error.code == "AP320" else "parked"
             return failed_outcome(job, kind, f"{prefix}{error.what}")
         except AutopilotError as error:
             return failed_outcome(
