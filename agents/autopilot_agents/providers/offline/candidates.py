@@ -142,7 +142,13 @@ def _names_on_suspicious_lines(sources: dict[str, SourceFile], suspicion: Suspic
     used: dict[str, float] = {}
     for source in sources.values():
         for node in ast.walk(source.tree):
-            name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+            name = (
+                node.id
+                if isinstance(node, ast.Name)
+                else node.attr
+                if isinstance(node, ast.Attribute)
+                else ""
+            )
             if name:
                 score = suspicion.lines.get((source.path, node.lineno), 0.0)  # type: ignore[attr-defined]
                 used[name] = max(used.get(name, 0.0), score)

@@ -61,5 +61,7 @@ def nearest(test: str, tests: Sequence[str], without: Iterable[str], limit: int)
     """
     position = tests.index(test)
     left_out = {test, *without}
-    ranked = sorted((abs(index - position), index) for index, other in enumerate(tests) if other not in left_out)
+    ranked = sorted(
+        (abs(index - position), index) for index, other in enumerate(tests) if other not in left_out
+    )
     return [tests[index] for _, index in ranked[:limit]]

@@ -11,19 +11,99 @@ from dataclasses import dataclass, field
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SEPARATORS = frozenset({"&&", ";", "|", "||", "&"})
 _TAKES_VALUE = frozenset(
-    "-k -m -p -o -c -W -n -r --rootdir --import-mode --ignore --ignore-glob --deselect --tb --junitxml"
-    " --junit-xml --maxfail --durations --override-ini --confcutdir --basetemp --timeout --color --cov"
-    " --cov-report --cov-config --numprocesses --dist --pythonwarnings --log-level --durations-min"
-    " --timeout-method --config-file --reruns --verbosity --capture --show-capture".split()
+    [
+        "-k",
+        "-m",
+        "-p",
+        "-o",
+        "-c",
+        "-W",
+        "-n",
+        "-r",
+        "--rootdir",
+        "--import-mode",
+        "--ignore",
+        "--ignore-glob",
+        "--deselect",
+        "--tb",
+        "--junitxml",
+        "--junit-xml",
+        "--maxfail",
+        "--durations",
+        "--override-ini",
+        "--confcutdir",
+        "--basetemp",
+        "--timeout",
+        "--color",
+        "--cov",
+        "--cov-report",
+        "--cov-config",
+        "--numprocesses",
+        "--dist",
+        "--pythonwarnings",
+        "--log-level",
+        "--durations-min",
+        "--timeout-method",
+        "--config-file",
+        "--reruns",
+        "--verbosity",
+        "--capture",
+        "--show-capture",
+    ]
 )
 _DROPPED = frozenset(
     # Output, order and processes are the search's business; everything that decides about results is kept.
-    "-q --quiet -v --verbose --verbosity -x --exitfirst --maxfail -n --numprocesses --dist --lf --ff --nf --sw"
-    " --last-failed --failed-first --new-first --stepwise --stepwise-skip --pdb --trace -r --tb --color"
-    " --junitxml --junit-xml --durations --durations-min --basetemp --no-cov --cov-append --cov-branch -s"
-    " --capture --show-capture --reruns --no-header --no-summary".split()
+    [
+        "-q",
+        "--quiet",
+        "-v",
+        "--verbose",
+        "--verbosity",
+        "-x",
+        "--exitfirst",
+        "--maxfail",
+        "-n",
+        "--numprocesses",
+        "--dist",
+        "--lf",
+        "--ff",
+        "--nf",
+        "--sw",
+        "--last-failed",
+        "--failed-first",
+        "--new-first",
+        "--stepwise",
+        "--stepwise-skip",
+        "--pdb",
+        "--trace",
+        "-r",
+        "--tb",
+        "--color",
+        "--junitxml",
+        "--junit-xml",
+        "--durations",
+        "--durations-min",
+        "--basetemp",
+        "--no-cov",
+        "--cov-append",
+        "--cov-branch",
+        "-s",
+        "--capture",
+        "--show-capture",
+        "--reruns",
+        "--no-header",
+        "--no-summary",
+    ]
 )
-_QUIET = ("-q", "--tb=no", "--assert=plain", "--continue-on-collection-errors", "-p", "no:cacheprovider")
+_QUIET = (
+    "-q",
+    "--tb=no",
+    "--assert=plain",
+    "--capture=sys",
+    "--continue-on-collection-errors",
+    "-p",
+    "no:cacheprovider",
+)
 
 
 @dataclass(frozen=True)

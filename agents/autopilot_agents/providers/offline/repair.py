@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from . import operations
 from .candidates import Candidate, Distinct, candidates, is_editable
-from .localise import Suspicion, Trace, nearest, rank
+from .localise import Trace, nearest, rank
 from .pytest_args import PytestCommand, parse
 from .source import SourceFile, read_source
 from .spec import Spec
-from .warm import import_all, warm_up
 from .trial import TRACE_BUDGET, Attempt, Lab, Session, Task, cpu_limit
+from .warm import warm_up
 
 Log = Callable[[str], None]
 
@@ -99,7 +98,9 @@ class Search:
             goal = self._round(goal)
             if not goal:
                 what = "; ".join(candidate.description for candidate in self.repairs)
-                self.log(f"{self.tried} candidates tried, validated by {self.validated} tests not searched with")
+                self.log(
+                    f"{self.tried} candidates tried, validated by {self.validated} tests not searched with"
+                )
                 return (
                     f"{what}. Turns {count} failing tests green after {self.tried} candidates; "
                     f"validated by {self.validated} tests that were not searched with."
@@ -226,7 +227,12 @@ class Search:
         others = sum(self.usage.get(test, 0.5) for test in (*rest, *guards))
         rounds = max([500_000, *(20 * t.events for t in (*green, target) if t.events < TRACE_BUDGET)])
         return Task(
-            (target.test,), tuple(rest), tuple(guards), min(rounds, 5_000_000), cpu_limit(own), cpu_limit(own + others)
+            (target.test,),
+            tuple(rest),
+            tuple(guards),
+            min(rounds, 5_000_000),
+            cpu_limit(own),
+            cpu_limit(own + others),
         )
 
     def _hunt(self, ordered: Iterator[Candidate], task: Task, goal: list[str]) -> Attempt:
@@ -265,11 +271,17 @@ class Search:
             if not self._agrees(command, None, base, goal, texts):
                 return False
         return all(
-            self._agrees(self.command, [path], base, [], texts) for path, base in self._related_sessions(attempt)
+            self._agrees(self.command, [path], base, [], texts)
+            for path, base in self._related_sessions(attempt)
         )
 
     def _agrees(
-        self, command: PytestCommand, paths: list[str] | None, base: Session, goal: list[str], texts: dict[str, str]
+        self,
+        command: PytestCommand,
+        paths: list[str] | None,
+        base: Session,
+        goal: list[str],
+        texts: dict[str, str],
     ) -> bool:
         green = [test for test, verdict in base.verdicts.items() if verdict == "passed"]
         must_pass = [*green, *(test for test in goal if test in base.verdicts)]
@@ -293,7 +305,9 @@ class Search:
                 if str(path.relative_to(self.lab.rootdir)) not in known
                 and re.search(rf"\b{re.escape(stem)}\b", path.read_text(errors="replace"))
             ]
-            numbers = [(file, self.lab.start_session(self.command, [file])) for file in files[:MAX_RELATED_FILES]]
+            numbers = [
+                (file, self.lab.start_session(self.command, [file])) for file in files[:MAX_RELATED_FILES]
+            ]
             self._related = [(file, self.lab.finish_session(number)) for file, number in numbers]
         return self._related
 

@@ -29,10 +29,10 @@ class Scope:
             for node in ast.walk(function):
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                     names.append(node.id)
-                elif isinstance(node, ast.ExceptHandler) and node.name:
-                    names.append(node.name)
-                elif isinstance(node, FUNCTIONS) and node is not function:
-                    names.append(node.name)
+                elif (isinstance(node, ast.ExceptHandler) and node.name) or (
+                    isinstance(node, FUNCTIONS) and node is not function
+                ):
+                    names.append(str(node.name))
             self._locals[function] = list(dict.fromkeys(names))
         return self._locals[function]
 
@@ -163,6 +163,34 @@ class Scope:
             if len(seen) >= limit:
                 return
 
+    def conditions_near(self, node: ast.AST, limit: int) -> list[str]:
+        """Return comparisons and tests of the file that can be read at `node`, nearest first; and the ones of
+        `node` itself with another attribute of the same objects.
+        """
+        visible = self.visible(node)
+        line = node.lineno  # type: ignore[attr-defined]
+        ranked = sorted(
+            (abs(other - line), text) for other, text, reads in self._conditions if reads <= visible
+        )
+        texts = [*self._with_other_attributes(node), *(text for _, text in ranked)]
+        return list(dict.fromkeys(texts))[:limit]
+
+    def _with_other_attributes(self, node: ast.AST) -> list[str]:
+        if not isinstance(node, ast.Compare) or not isinstance(node.left, ast.Attribute):
+            return []
+        own = node.left.attr
+        others = [name for name in self.attributes.get("self", ()) if name not in self.calls][:4]
+        segment = self.source.segment(node)
+        return [segment.replace(f".{own}", f".{name}") for name in others if name != own]
+
+    @cached_property
+    def _conditions(self) -> list[tuple[int, str, set[str]]]:
+        return [
+            (node.lineno, self.source.segment(node), _reads(node))
+            for node in ast.walk(self.source.tree)
+            if isinstance(node, ast.Compare) and node.lineno == node.end_lineno
+        ]
+
     @cached_property
     def _short_statements(self) -> list[ast.stmt]:
         kinds = (ast.Expr, ast.Assign, ast.AugAssign, ast.Return, ast.Raise, ast.If)
@@ -189,9 +217,7 @@ def _arguments(function: Function) -> list[ast.arg]:
     return [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *stars]
 
 
-def _reads(statement: ast.stmt) -> set[str]:
+def _reads(tree: ast.AST) -> set[str]:
     return {
-        node.id
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }

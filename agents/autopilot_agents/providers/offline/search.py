@@ -10,6 +10,7 @@ import argparse
 import importlib
 import os
 import sys
+import warnings
 from pathlib import Path
 
 from . import operations
@@ -26,6 +27,7 @@ def main(argv: list[str] | None = None) -> int:
         sys.stderr.write(f"search: the spec can't be read: {error}\n")
         return 2
     sys.dont_write_bytecode = True
+    warnings.simplefilter("ignore", SyntaxWarning)  # candidates that compare with a literal by `is`
     _leave_own_path()
     sys.stdout.write(_answer(spec))
     sys.stdout.flush()
@@ -51,7 +53,9 @@ def _leave_own_path() -> None:
     """
     own = {str(Path(__file__).resolve().parents[3]), os.path.realpath(os.curdir)}
     inherited = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
-    kept = [entry for entry in inherited if os.path.realpath(entry) != str(Path(__file__).resolve().parents[3])]
+    kept = [
+        entry for entry in inherited if os.path.realpath(entry) != str(Path(__file__).resolve().parents[3])
+    ]
     wanted = {os.path.realpath(entry) for entry in kept}
     sys.path[:] = [e for e in sys.path if os.path.realpath(e or os.curdir) not in own - wanted]
     os.environ["PYTHONPATH"] = os.pathsep.join(kept)

@@ -125,7 +125,8 @@ def serve(connection: socket.socket, perform: Perform, slots: int) -> None:
     try:
         while True:
             timeout = _POLL_S if children else None
-            ready, _, _ = select.select([connection, *children], [], [], timeout)
+            watched: list[Any] = [connection, *children]
+            ready, _, _ = select.select(watched, [], [], timeout)
             if connection in ready:
                 chunk = connection.recv(1 << 20)
                 if not chunk:

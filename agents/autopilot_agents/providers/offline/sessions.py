@@ -95,7 +95,7 @@ class LineTracer:
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
 
     def _call(self, frame: FrameType, event: str, argument: Any) -> Any:
         code = frame.f_code
@@ -264,7 +264,7 @@ class _Loaded:
     def _swap(self, job: server.Job) -> bool:
         """Put the changed unit's code into the functions that were made from it; False where that can't be."""
         described = job["unit"]
-        unit = Unit(**described["unit"], node=ast.FunctionDef())
+        unit = Unit(**described["unit"])
         tree = unit_tree(unit, described["text"])
         _count_loops(tree, described["loop_limit"])
         path = described["path"]

@@ -1,12 +1,12 @@
 """One source file: its text, its tree, where each node stands, and the parts that can be compiled alone."""
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 import io
 import tokenize
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -34,7 +34,6 @@ class Unit:
     first_line: int
     start: int
     end: int
-    node: Function = field(compare=False, hash=False, repr=False)
 
 
 class SourceFile:
@@ -113,9 +112,7 @@ class SourceFile:
             return None
         first = first_line(outermost)
         end = self.offset(outermost.end_lineno or first, outermost.end_col_offset or 0)
-        return Unit(
-            outermost.name, tuple(reversed(classes)), first, self.line_start(first), end, outermost
-        )
+        return Unit(outermost.name, tuple(reversed(classes)), first, self.line_start(first), end)
 
     @cached_property
     def flags(self) -> int:
@@ -124,7 +121,7 @@ class SourceFile:
         for node in self.tree.body:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__":
                 for alias in node.names:
-                    flags |= getattr(__future__, alias.name).compiler_flag
+                    flags |= int(getattr(__future__, alias.name).compiler_flag)
         return flags
 
     def apply(self, edit: Edit) -> str:
@@ -138,7 +135,7 @@ def _in_body(function: Function, child: ast.AST) -> bool:
 
 def first_line(node: ast.AST) -> int:
     """Return the line at which a definition begins, decorators included, as code objects count it."""
-    lines = [decorator.lineno for decorator in getattr(node, "decorator_list", [])]
+    lines: list[int] = [decorator.lineno for decorator in getattr(node, "decorator_list", [])]
     return min([*lines, node.lineno])  # type: ignore[attr-defined]
 
 

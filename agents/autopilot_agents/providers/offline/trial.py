@@ -8,7 +8,7 @@ import os
 import select
 import socket
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from . import server, sessions
@@ -146,7 +146,12 @@ class Lab:
         paths = None if only is None else [os.path.join(self.root, path) for path in only]  # noqa: PTH118
         assert self.loaded is not None  # noqa: S101 - `load` comes first
         numbers = [
-            (test, self._send(self.loaded, {"first": [test], "only": paths, "trace_budget": TRACE_BUDGET}, 60, 60))
+            (
+                test,
+                self._send(
+                    self.loaded, {"first": [test], "only": paths, "trace_budget": TRACE_BUDGET}, 60, 60
+                ),
+            )
             for test in tests
         ]
         traces = []
@@ -160,9 +165,7 @@ class Lab:
 
     # Candidates
 
-    def attempts(
-        self, stream: Iterator[Candidate], task: Task, command: PytestCommand
-    ) -> Iterator[Attempt]:
+    def attempts(self, stream: Iterator[Candidate], task: Task, command: PytestCommand) -> Iterator[Attempt]:
         """Yield how the candidates did, in their order, with `workers` of them under way at once."""
         waiting: dict[int, tuple[Candidate, int]] = {}
         upcoming, due = 0, 0
@@ -194,13 +197,7 @@ class Lab:
             "rest": task.rest,
             "guards": task.guards,
             "unit": {
-                "unit": {
-                    "name": unit.name,
-                    "classes": unit.classes,
-                    "first_line": unit.first_line,
-                    "start": unit.start,
-                    "end": unit.end,
-                },
+                "unit": asdict(unit),
                 "text": candidate.unit_text,
                 "path": path,
                 "flags": candidate.source.flags,

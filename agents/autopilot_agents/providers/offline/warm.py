@@ -15,7 +15,9 @@ import pytest
 def warm_up(root: str) -> None:
     """Run pytest on an empty folder; what it imported from below `root` is forgotten again."""
     with tempfile.TemporaryDirectory() as empty, _nowhere():
-        pytest.main(["-q", "--assert=plain", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", empty, empty])
+        pytest.main(
+            ["-q", "--assert=plain", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", empty, empty]
+        )
     for name, module in list(sys.modules.items()):
         path = getattr(module, "__file__", None)
         if path and os.path.realpath(path).startswith(root + os.sep) and "site-packages" not in path:

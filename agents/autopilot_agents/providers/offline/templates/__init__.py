@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..source import Edit
+from autopilot_agents.providers.offline.source import Edit
+
 from . import calls, constants, names, operators, statements, subscripts
-from .base import Context, Template
+from .base import Context as Context
+from .base import Template
 
 ALL: tuple[Template, ...] = (
     *operators.TEMPLATES,

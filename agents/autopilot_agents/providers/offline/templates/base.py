@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from ..scope import Scope
-from ..source import Edit, SourceFile
+from autopilot_agents.providers.offline.scope import Scope
+from autopilot_agents.providers.offline.source import Edit, SourceFile
 
 Template = Callable[["Context", ast.AST], Iterable[Edit]]
 
@@ -61,7 +61,9 @@ class Context:
         return not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
 
 
-def weighted(kind: str, prior: float, texts: Iterable[str], decay: float = 0.95) -> Iterator[tuple[str, float, str]]:
+def weighted(
+    kind: str, prior: float, texts: Iterable[str], decay: float = 0.95
+) -> Iterator[tuple[str, float, str]]:
     """Yield `(text, prior, kind)` with a prior that falls from one text to the next."""
     for text in texts:
         yield text, prior, kind

@@ -5,11 +5,26 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..scope import called_name
-from ..source import Edit
+from autopilot_agents.providers.offline.scope import called_name
+from autopilot_agents.providers.offline.source import Edit
+
 from .base import Context, weighted
 
-_WRAPPERS = ("abs", "int", "str", "list", "len", "sorted", "set", "tuple", "float", "bool", "reversed", "iter", "dict")
+_WRAPPERS = (
+    "abs",
+    "int",
+    "str",
+    "list",
+    "len",
+    "sorted",
+    "set",
+    "tuple",
+    "float",
+    "bool",
+    "reversed",
+    "iter",
+    "dict",
+)
 _METHODS_ADDED = (".strip()", ".lower()", ".copy()", ".upper()", ".items()", ".keys()", ".values()")
 
 
@@ -17,7 +32,7 @@ def arguments(context: Context, node: ast.AST) -> Iterator[Edit]:
     """Two arguments exchanged, one dropped."""
     if not isinstance(node, ast.Call):
         return
-    given = [*node.args, *node.keywords]
+    given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
     for first, second in zip(node.args, node.args[1:], strict=False):
         yield context.swap(first, second, 0.65, "arguments swapped")
     if len(node.args) > 2:
@@ -84,7 +99,11 @@ def _append_argument(context: Context, node: ast.Call, text: str, prior: float) 
     if not given:
         return Edit(end, end, text, prior, "argument added")
     # A positional argument after keywords is no Python.
-    anchor = node.args[-1] if node.args and "=" not in text else max(given, key=lambda n: context.source.span(n)[1])
+    anchor = (
+        node.args[-1]
+        if node.args and "=" not in text
+        else max(given, key=lambda n: context.source.span(n)[1])
+    )
     after = context.source.span(anchor)[1]
     return Edit(after, after, f", {text}", prior, "argument added")
 
@@ -98,15 +117,34 @@ def bounds(context: Context, node: ast.AST) -> Iterator[Edit]:
     texts = [context.text(arg) for arg in node.args]
     if len(texts) == 1:
         stop = texts[0]
-        for text in (f"1, {stop}", f"1, {stop} + 1", f"{stop} - 1, -1, -1", f"{stop}, 0, -1", f"0, {stop}, 2", f"2, {stop}"):
+        for text in (
+            f"1, {stop}",
+            f"1, {stop} + 1",
+            f"{stop} - 1, -1, -1",
+            f"{stop}, 0, -1",
+            f"0, {stop}, 2",
+            f"2, {stop}",
+        ):
             yield context.replace(node, f"range({text})", 0.35, "range")
     elif len(texts) == 2:
         start, stop = texts
-        for text in (f"{start} + 1, {stop} + 1", f"{start} - 1, {stop} - 1", stop, f"0, {stop}", f"{start}, {stop}, -1", f"{start}, {stop}, 2"):
+        for text in (
+            f"{start} + 1, {stop} + 1",
+            f"{start} - 1, {stop} - 1",
+            stop,
+            f"0, {stop}",
+            f"{start}, {stop}, -1",
+            f"{start}, {stop}, 2",
+        ):
             yield context.replace(node, f"range({text})", 0.35, "range")
     elif len(texts) == 3:
         start, stop, step = texts
-        for text in (f"{start}, {stop}", f"{start}, {stop}, -{step}", f"{start} + 1, {stop}, {step}", f"{start}, {stop} - 1, {step}"):
+        for text in (
+            f"{start}, {stop}",
+            f"{start}, {stop}, -{step}",
+            f"{start} + 1, {stop}, {step}",
+            f"{start}, {stop} - 1, {step}",
+        ):
             yield context.replace(node, f"range({text})", 0.35, "range")
 
 
@@ -121,7 +159,9 @@ def unwrapped(context: Context, node: ast.AST) -> Iterator[Edit]:
         if isinstance(argument, ast.Starred):
             continue
         wrapper = isinstance(node.func, ast.Name) and len(node.args) == 1
-        yield context.replace(node, context.text(argument), (0.45 if wrapper else 0.25) * 0.9**index, "call removed")
+        yield context.replace(
+            node, context.text(argument), (0.45 if wrapper else 0.25) * 0.9**index, "call removed"
+        )
     if not node.args and not node.keywords:
         yield context.replace(node, context.text(node.func), 0.3, "call removed")
 
@@ -143,13 +183,18 @@ def wrapped(context: Context, node: ast.AST) -> Iterator[Edit]:
     ):
         return
     text = context.text(node)
-    parts = [f"{name}({text.removeprefix('(').removesuffix(')') if isinstance(node, ast.GeneratorExp) else text})" for name in _WRAPPERS]
+    parts = [
+        f"{name}({text.removeprefix('(').removesuffix(')') if isinstance(node, ast.GeneratorExp) else text})"
+        for name in _WRAPPERS
+    ]
     direct = isinstance(parent, ast.Return | ast.Assign | ast.For | ast.comprehension | ast.Yield)
     for changed, prior, kind in weighted("value converted", 0.3 if direct else 0.2, parts, 0.93):
         yield context.replace(node, changed, prior, kind)
     if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.BinOp):
         return
-    for changed, prior, kind in weighted("method added", 0.22 if direct else 0.15, [text + m for m in _METHODS_ADDED]):
+    for changed, prior, kind in weighted(
+        "method added", 0.22 if direct else 0.15, [text + m for m in _METHODS_ADDED]
+    ):
         yield context.replace(node, changed, prior, kind)
     if not isinstance(node, ast.Call):
         yield context.replace(node, f"{text}()", 0.2, "call added")

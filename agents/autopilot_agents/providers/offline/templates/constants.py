@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import copy
 import difflib
+import itertools
 from collections.abc import Iterable, Iterator
 
-from ..source import Edit
+from autopilot_agents.providers.offline.source import Edit
+
 from .base import Context, weighted
 
 _SEPARATORS = (",", ", ", " ", "", "-", "_", "/", ".", ":", ": ", ";", "\n", "=", "|", "\t", "&", "+", "#", "?", "*", "%", "'", '"', "0")  # fmt: skip
@@ -21,8 +23,14 @@ def number(context: Context, node: ast.AST) -> Iterator[Edit]:
     assert isinstance(value, int | float)  # noqa: S101 - narrows for the type checker
     near = context.scope.literals_near(node.lineno, type(value), 12)
     texts: dict[str, float] = {}
+    parent = context.parent(node)
+    added = (
+        isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub) and parent.right is node
+    )
     for other, prior in (*_neighbours(value), *((item, 0.3) for item in near)):
         text = repr(other)
+        if added and other == 0:
+            continue  # the operand is rather dropped
         if text not in (repr(value), "inf", "nan"):
             texts.setdefault(text, prior)
     for literal in context.test_literals:
@@ -126,7 +134,7 @@ def format_string(context: Context, node: ast.AST) -> Iterator[Edit]:
             fresh.values[index] = changed
             yield context.replace(node, ast.unparse(fresh), prior, "format")
     values = [i for i, part in enumerate(node.values) if isinstance(part, ast.FormattedValue)]
-    for first, second in zip(values, values[1:], strict=False):
+    for first, second in itertools.pairwise(values):
         fresh = copy.deepcopy(node)
         fresh.values[first], fresh.values[second] = fresh.values[second], fresh.values[first]
         yield context.replace(node, ast.unparse(fresh), 0.45, "format")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..source import FUNCTIONS, Edit
+from autopilot_agents.providers.offline.source import FUNCTIONS, Edit
+
 from .base import Context, weighted
 
 _FUNCTION_GROUPS = (
@@ -53,7 +54,7 @@ def variable(context: Context, node: ast.AST) -> Iterator[Edit]:
         return
     stored = isinstance(node.ctx, ast.Store)
     names = [name for name in context.scope.names_for(node) if name not in (node.id, "self", "cls")]
-    prior = 0.25 if stored else 0.6
+    prior = 0.25 if stored else 0.5
     for text, weight, kind in weighted("variable", prior, names[:25], 0.94):
         yield context.replace(node, text, weight, kind)
     if not stored:
@@ -94,9 +95,9 @@ def attribute(context: Context, node: ast.AST) -> Iterator[Edit]:
     for text, prior, kind in weighted("attribute", 0.5, _alike(node.attr, used)[:14], 0.93):
         if text not in known:
             yield Edit(start, end, text, prior, kind)
-    if isinstance(node.value, ast.Name) and node.value.id == "self" and not _is_callee(context, node):
-        if node.attr in context.scope.names_for(node) and context.is_read(node):
-            yield context.replace(node, node.attr, 0.4, "variable")
+    of_self = isinstance(node.value, ast.Name) and node.value.id == "self" and not _is_callee(context, node)
+    if of_self and node.attr in context.scope.names_for(node) and context.is_read(node):
+        yield context.replace(node, node.attr, 0.4, "variable")
 
 
 def _used_on(context: Context, node: ast.Attribute) -> list[str]:
@@ -135,7 +136,9 @@ def parameter_default(context: Context, node: ast.AST) -> Iterator[Edit]:
     if not isinstance(node, FUNCTIONS):
         return
     for default in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)):
-        for text, prior, kind in weighted("default value", 0.4, ("None", "True", "False", "0", "1", "''", "()", "-1")):
+        for text, prior, kind in weighted(
+            "default value", 0.4, ("None", "True", "False", "0", "1", "''", "()", "-1")
+        ):
             if context.text(default) != text:
                 yield context.replace(default, text, prior, kind)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..source import Edit
-from .base import Context
+from autopilot_agents.providers.offline.source import Edit
+
+from .base import Context, weighted
 
 _COMPARE: dict[type[ast.cmpop], tuple[str, tuple[tuple[str, float], ...]]] = {
     ast.Lt: (r"<", (("<=", 0.98), (">", 0.7), (">=", 0.7), ("!=", 0.35), ("==", 0.3))),
@@ -21,7 +22,7 @@ _COMPARE: dict[type[ast.cmpop], tuple[str, tuple[tuple[str, float], ...]]] = {
     ast.NotIn: (r"\bnot\s+in\b", (("in", 0.95), ("!=", 0.2))),
 }  # fmt: skip
 _BINARY: dict[type[ast.operator], tuple[str, tuple[tuple[str, float], ...]]] = {
-    ast.Add: ("+", (("-", 0.9), ("*", 0.5), ("|", 0.15))),
+    ast.Add: ("+", (("-", 0.9), ("*", 0.6), ("|", 0.15))),
     ast.Sub: ("-", (("+", 0.9), ("*", 0.3), ("/", 0.25), ("//", 0.2), ("%", 0.25))),
     ast.Mult: ("*", (("/", 0.7), ("+", 0.6), ("//", 0.6), ("**", 0.5), ("-", 0.3), ("%", 0.2))),
     ast.Div: ("/", (("*", 0.8), ("//", 0.8), ("%", 0.4), ("-", 0.25))),
@@ -70,7 +71,7 @@ def arithmetic(context: Context, node: ast.AST) -> Iterator[Edit]:
         prior = 0.55 if isinstance(node.op, _NON_COMMUTATIVE) else 0.25
         yield context.swap(node.left, node.right, prior, "operands swapped")
     small = isinstance(node.right, ast.Constant) and node.right.value in (1, 2)
-    yield context.replace(node, context.text(node.left), 0.55 if small else 0.4, "operand dropped")
+    yield context.replace(node, context.text(node.left), 0.85 if small else 0.4, "operand dropped")
     yield context.replace(node, context.text(node.right), 0.3, "operand dropped")
 
 
@@ -125,7 +126,20 @@ def condition(context: Context, node: ast.AST) -> Iterator[Edit]:
             yield context.replace(item, "False", 0.3, "condition decided")
 
 
-_SAME_TYPE = {"+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=", "//=": "/=", "%=": "//="}
+def added_condition(context: Context, node: ast.AST) -> Iterator[Edit]:
+    """A further condition, borrowed from nearby: what a condition that went missing may have said."""
+    parent = context.parent(node)
+    tested = isinstance(parent, ast.If | ast.While | ast.IfExp) and parent.test is node
+    returned = isinstance(parent, ast.Return) and isinstance(node, ast.Compare | ast.BoolOp)
+    if not isinstance(node, ast.expr) or not (tested or returned):
+        return
+    own = context.text(node)
+    grouped = f"({own})" if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda) else own
+    names = [name for name in context.scope.names_for(node) if name not in ("self", "cls")][:4]
+    texts = [*context.scope.conditions_near(node, 8), *names, *(f"not {name}" for name in names)]
+    for text, prior, _ in weighted("", 0.26, [t for t in dict.fromkeys(texts) if t not in own], 0.96):
+        yield context.replace(node, f"{grouped} and {text}", prior, "condition added")
+        yield context.replace(node, f"{grouped} or {text}", prior, "condition added")
 
 
 def assignment(context: Context, node: ast.AST) -> Iterator[Edit]:
@@ -134,9 +148,13 @@ def assignment(context: Context, node: ast.AST) -> Iterator[Edit]:
         own, others = _BINARY[type(node.op)]
         pattern = "".join("\\" + character for character in own) + "="
         for text, prior in others:
-            yield from context.token(node.target, node.value, pattern, text + "=", prior, "assignment operator")
+            yield from context.token(
+                node.target, node.value, pattern, text + "=", prior, "assignment operator"
+            )
         yield from context.token(node.target, node.value, pattern, "=", 0.5, "assignment operator")
-    elif isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
+    elif (
+        isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple)
+    ):
         for text, prior in (("+=", 0.45), ("-=", 0.25), ("*=", 0.15), ("|=", 0.15), ("&=", 0.1)):
             yield from context.token(node.targets[0], node.value, "=", text, prior, "assignment operator")
 
@@ -174,15 +192,18 @@ def _is_callee_or_container(node: ast.AST, parent: ast.AST) -> bool:
     return isinstance(parent, ast.Subscript) and parent.value is node
 
 
+_SIGNED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Compare, ast.BoolOp)
+_SIGNED_IN = (
+    ast.Return, ast.Assign, ast.Compare, ast.keyword, ast.Tuple, ast.Lambda, ast.Call, ast.BinOp,
+)  # fmt: skip
+
+
 def sign(context: Context, node: ast.AST) -> Iterator[Edit]:
     """A minus, or a `not`, before what is returned, passed on, compared or assigned."""
     parent = context.parent(node)
-    if not isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Compare | ast.BoolOp):
+    if not isinstance(node, _SIGNED) or not isinstance(parent, _SIGNED_IN) or not context.is_read(node):
         return
-    if not isinstance(parent, ast.Return | ast.Assign | ast.Compare | ast.keyword | ast.Tuple | ast.Lambda):
-        if not (isinstance(parent, ast.Call) and parent.func is not node) and not isinstance(parent, ast.BinOp):
-            return
-    if not context.is_read(node):
+    if isinstance(parent, ast.Call) and parent.func is node:
         return
     if isinstance(parent, ast.Return | ast.Assign | ast.keyword | ast.Lambda | ast.Call):
         prior = 0.5 if isinstance(parent, ast.Return | ast.Lambda) else 0.2
@@ -192,4 +213,4 @@ def sign(context: Context, node: ast.AST) -> Iterator[Edit]:
         yield context.replace(node, f"-{context.text(node)}", prior, "sign")
 
 
-TEMPLATES = (comparison, arithmetic, logic, unary, condition, assignment, off_by_one, sign)
+TEMPLATES = (comparison, arithmetic, logic, unary, condition, added_condition, assignment, off_by_one, sign)

@@ -6,7 +6,8 @@ import ast
 import textwrap
 from collections.abc import Iterator
 
-from ..source import FUNCTIONS, Edit
+from autopilot_agents.providers.offline.source import FUNCTIONS, Edit
+
 from .base import Context, weighted
 
 _EXCEPTIONS = (
@@ -21,7 +22,9 @@ def removed(context: Context, node: ast.AST) -> Iterator[Edit]:
     block = _block_of(context, node)
     if block is None or not isinstance(node, ast.stmt) or not _stands_alone(context, node):
         return
-    prior = 0.4 if isinstance(node, ast.Expr | ast.Assign | ast.AugAssign | ast.Break | ast.Continue) else 0.25
+    prior = (
+        0.4 if isinstance(node, ast.Expr | ast.Assign | ast.AugAssign | ast.Break | ast.Continue) else 0.25
+    )
     if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Pass)):
         return
     start, end = context.source.span(node)

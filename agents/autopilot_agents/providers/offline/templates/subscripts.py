@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..source import Edit
+from autopilot_agents.providers.offline.source import Edit
+
 from .base import Context
 
 
@@ -14,7 +15,16 @@ def subscript(context: Context, node: ast.AST) -> Iterator[Edit]:
     if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice):
         return
     key = context.text(node.slice)
-    for own, other in (("0", "-1"), ("-1", "0"), ("1", "-1"), ("-1", "1"), ("-2", "-1"), ("-1", "-2"), ("1", "0"), ("0", "1")):
+    for own, other in (
+        ("0", "-1"),
+        ("-1", "0"),
+        ("1", "-1"),
+        ("-1", "1"),
+        ("-2", "-1"),
+        ("-1", "-2"),
+        ("1", "0"),
+        ("0", "1"),
+    ):
         if key == own:
             yield context.replace(node.slice, other, 0.8, "index")
     if not isinstance(node.slice, ast.Constant | ast.UnaryOp):
@@ -29,7 +39,9 @@ def slice_bounds(context: Context, node: ast.AST) -> Iterator[Edit]:
     """A bound dropped, added, or exchanged with the other one."""
     if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Slice):
         return
-    lower, upper, step = (context.text(p) if p else "" for p in (node.slice.lower, node.slice.upper, node.slice.step))
+    lower, upper, step = (
+        context.text(p) if p else "" for p in (node.slice.lower, node.slice.upper, node.slice.step)
+    )
     tail = f":{step}" if step else ""
     options: list[tuple[str, float]] = []
     if lower:
@@ -56,7 +68,9 @@ def sliced(context: Context, node: ast.AST) -> Iterator[Edit]:
     parent = context.parent(node)
     if not isinstance(node, ast.Name | ast.Attribute | ast.Call) or not context.is_read(node):
         return
-    if not isinstance(parent, ast.Return | ast.For | ast.Assign | ast.comprehension | ast.BinOp | ast.Yield | ast.Call):
+    if not isinstance(
+        parent, ast.Return | ast.For | ast.Assign | ast.comprehension | ast.BinOp | ast.Yield | ast.Call
+    ):
         return
     if isinstance(parent, ast.Call) and parent.func is node:
         return
