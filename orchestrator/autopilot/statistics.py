@@ -110,9 +110,16 @@ def state_of(row: Unit) -> str:
     return str(row.get("result") or "ended") if row.get("status") == "ended" else str(row.get("status"))
 
 
+def stands(document: Document, row: Unit) -> str:
+    """Return the word for a unit in its run: what was at work when the run stopped is `stopped`."""
+    word = state_of(row)
+    at_work = word in ("queued", "running", "merging")
+    return "stopped" if at_work and document.get("run", {}).get("status") in ("stopped", "finished") else word
+
+
 def counts(document: Document) -> Counter[str]:
     """Return how many units stand at each word."""
-    return Counter(state_of(row) for row in document.get("units", {}).values())
+    return Counter(stands(document, row) for row in document.get("units", {}).values())
 
 
 def lowest_score(document: Document, unit: str) -> float | None:

@@ -12,7 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autopilot.statistics import Document, Totals, Unit, lowest_score, ordered_units, state_of, totals_by_unit
+from autopilot.statistics import (
+    Document,
+    Totals,
+    Unit,
+    lowest_score,
+    ordered_units,
+    stands,
+    state_of,
+    totals_by_unit,
+)
 
 GAP = "  "
 
@@ -141,7 +150,7 @@ def completion_rows(document: Document) -> list[Row]:
     return [
         (
             _phase(unit, row, depth),
-            state_of(row),
+            stands(document, row),
             _score(document, unit, row),
             _split(row),
             _tests(row.get("tests")),
@@ -186,7 +195,7 @@ def _phase(unit: str, row: Unit, depth: int) -> str:
 
 def _progress(document: Document, row: Unit) -> str:
     if row.get("status") != "split":
-        return state_of(row)
+        return stands(document, row)
     children = row.get("children", [])
     ended = sum(document["units"][child].get("status") == "ended" for child in children)
     return f"split {ended}/{len(children)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +63,17 @@ def test_child_says_whose_part_it_is(sample: Document) -> None:
     assert below[3] == "of 20"
     assert below[4] == "+2 1 red"
     assert below[8] == "test_empty.py::test_cta red"
+
+
+def test_a_stopped_run_has_nothing_at_work(tmp_path: Path, scribe: Any) -> None:
+    """What was running when the run stopped is called stopped, not running."""
+    writer = scribe(tmp_path / "beef")
+    writer.phases(p1="one", p2="two")
+    writer.start("1")
+    writer.stop(reason="terminated", exit_code=143)
+    document = writer.close()
+    assert [row[1] for row in completion_rows(document)] == ["stopped", "waiting"]
+    assert [row[1] for row in status_rows(document)] == ["stopped", "waiting"]
 
 
 def test_cost_is_a_dash_where_the_provider_has_no_price(sample: Document) -> None:

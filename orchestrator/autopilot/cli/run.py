@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -98,10 +99,20 @@ def ended(code: int, document: Document | None, *, quiet: bool = False) -> Resul
     if document is None:
         return Result(exit_code=code, reason=Exit(code).reason)
     expected, reason = exit_for(document)
-    lines = completion_lines(document, width=text_width(sys.stdout), next_commands=next_commands(document))
+    commands = [*_way_to(document), *next_commands(document)]
+    lines = completion_lines(document, width=text_width(sys.stdout), next_commands=commands)
     return Result(
         () if quiet else lines, None, document, code, reason if expected == code else Exit(code).reason
     )
+
+
+def _way_to(document: Document) -> list[str]:
+    """Return the `cd` without which the next commands would not find the run: the demo's repository is its own."""
+    there = document.get("run", {}).get("repository")
+    here = _repository_or_none(Path.cwd())
+    if not there or (here is not None and str(here.main) == there):
+        return []
+    return [f"cd {shlex.quote(there)}"]
 
 
 def _dry_run(options: RunOptions) -> Result:

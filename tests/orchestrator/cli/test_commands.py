@@ -282,3 +282,25 @@ def test_explain_tells_what_why_and_fix(call: Any) -> None:
     assert "Why: " in found.out
     assert "Fix: " in found.out
     assert call("explain", "AP000").code == 2
+
+
+def test_the_end_of_a_run_elsewhere_names_the_way_there(sample: Any, call: Any, shop: Any) -> None:
+    """Every command that is printed can be run as it stands: the demo's repository is not the current folder."""
+    from autopilot.cli.run import ended
+
+    call("status")
+    lines = list(ended(3, sample).lines)
+    assert lines[lines.index("Next:") + 1] == "  cd /srv/shop"
+    sample["run"]["repository"] = str(shop.root)
+    assert not any(line.startswith("  cd ") for line in ended(3, sample).lines)
+
+
+@pytest.mark.parametrize("code", [0, 3, 143])
+def test_the_end_of_a_run_keeps_its_exit_code(sample: Any, code: int) -> None:
+    """The process ends with what the run says, and the envelope's reason is that code's name."""
+    from autopilot.cli.run import ended
+    from autopilot.errors import REASONS
+
+    found = ended(code, sample)
+    assert found.exit_code == code
+    assert REASONS[found.reason] == code
