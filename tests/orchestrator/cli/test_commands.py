@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from autopilot.cli.stop import _signal
+from autopilot.home import find_repository
 from autopilot_state.store import load_state
 
 pytestmark = pytest.mark.usefixtures("call")
@@ -157,6 +159,7 @@ def test_stop_never_signals_a_process_that_does_not_hold_the_lock(
         about = {"pid": innocent.pid, "host": os.uname().nodename, "run": "2f9c"}
         (unfinished.root / ".git" / "autopilot.lock").write_text(json.dumps(about))
         assert call("stop", "--json").json["data"]["ended"] is True
+        assert _signal(find_repository(unfinished.root), about) is False
         assert innocent.poll() is None
         innocent.kill()
 
