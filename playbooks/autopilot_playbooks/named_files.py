@@ -6,67 +6,14 @@ import re
 
 from autopilot_playbooks.inline import code_spans, span_text
 
-_SUFFIXES = frozenset(
-    [
-        "py",
-        "pyi",
-        "pyx",
-        "js",
-        "jsx",
-        "ts",
-        "tsx",
-        "mjs",
-        "cjs",
-        "vue",
-        "svelte",
-        "go",
-        "rs",
-        "java",
-        "kt",
-        "kts",
-        "c",
-        "h",
-        "cc",
-        "cpp",
-        "hpp",
-        "cs",
-        "rb",
-        "php",
-        "swift",
-        "scala",
-        "sh",
-        "bash",
-        "sql",
-        "html",
-        "css",
-        "scss",
-        "less",
-        "json",
-        "yaml",
-        "yml",
-        "toml",
-        "ini",
-        "cfg",
-        "md",
-        "rst",
-        "txt",
-        "proto",
-        "graphql",
-        "tf",
-        "lock",
-        "xml",
-        "gradle",
-        "ex",
-        "exs",
-        "erl",
-        "hs",
-        "lua",
-        "r",
-        "jl",
-        "dart",
-        "zig",
-        "ipynb",
-    ]
+_SOURCE_FILE = re.compile(
+    r".+\.(?:"
+    r"py|pyi|pyx|js|jsx|ts|tsx|mjs|cjs|vue|svelte|go|rs|java|kt|kts|c"
+    r"|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|sql|html|css|scss|less|json"
+    r"|yaml|yml|toml|ini|cfg|md|rst|txt|proto|graphql|tf|lock|xml|gradle|ex|exs|erl"
+    r"|hs|lua|r|jl|dart|zig|ipynb"
+    r")\Z",
+    re.IGNORECASE,
 )
 _FILE_NAMES = frozenset({"Dockerfile", "Makefile"})
 _NO_PATH = re.compile(r"[\s'\"<>|;,=()$*?]|://")
@@ -84,7 +31,4 @@ def path_in(span: str) -> str | None:
     if not path or _NO_PATH.search(path) or path.startswith(("/", "~", "-")) or ".." in path.split("/"):
         return None
     name = path.rsplit("/", 1)[-1]
-    stem, dot, suffix = name.rpartition(".")
-    if "/" in path or name in _FILE_NAMES or (dot and stem and suffix.lower() in _SUFFIXES):
-        return path
-    return None
+    return path if "/" in path or name in _FILE_NAMES or _SOURCE_FILE.match(name) else None

@@ -59,6 +59,7 @@ def test_A4_a_roadmap_without_phases_is_refused(text: str, name: str) -> None:
         ("phases:\n\t- id: 1\n", "r.yaml:2:1", "YAML"),
         ("phases:\n  - id: 1\n    name: a\n    name: b\n", "r.yaml:4", "name stands twice"),
         ("phases: !!python/object/apply:os.system ['true']\n", "r.yaml:1", "tag"),
+        ("phases: !!int 5\n", "r.yaml:1", "tag"),
         ("a: 1\n---\nb: 2\n", "r.yaml:2", "more than one YAML document"),
         ("a: *nobody\n", "r.yaml:1", "alias"),
         ("a: &a [*a]\n", "r.yaml:1", "alias"),
@@ -356,6 +357,7 @@ def test_A12_talk_about_secrets_is_no_secret(line: str) -> None:
     [
         ("\u202e", "RIGHT-TO-LEFT OVERRIDE"),
         ("\u200b", "ZERO WIDTH SPACE"),
+        ("\u200d", "ZERO WIDTH JOINER"),
         ("\U000e0041", "TAG LATIN CAPITAL LETTER A"),
         ("\x1b", "U+001B"),
     ],
