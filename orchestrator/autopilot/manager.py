@@ -167,8 +167,9 @@ class Manager:
             # The queue's own record moved the branch and ended the unit.
             return {unit} | self._after_end(unit)
         row = self._row(unit)
-        if row["attempt"] >= self._max_attempts:
-            reason = f"{merged.reason}; {row['attempt']} attempts used up"
+        tries = row["attempt"] - row["attempts_before"]
+        if tries >= self._max_attempts:
+            reason = f"{merged.reason}; {tries} attempts used up"
             return self._end(outcome, result="failed", score=outcome.score, reason=reason)
         mode = "accept" if row["mode"] == "accept" else "resolve" if merged.conflict else "work"
         self._journal.record(
