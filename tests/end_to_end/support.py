@@ -99,6 +99,13 @@ class Project:
         document: dict[str, Any] = json.loads(done.stdout)
         return {**document, "stderr": done.stderr}
 
+    python = sys.executable
+
+    def report(self) -> dict[str, Any]:
+        """Return the document of the newest run."""
+        document: dict[str, Any] = json.loads(self.autopilot("report", "--json").stdout)
+        return document
+
     def results(self, document: Mapping[str, Any]) -> dict[str, str]:
         return {phase["id"]: phase["result"] for phase in document["phases"]}
 

@@ -74,7 +74,7 @@ def test_an_edit_that_repairs_nothing_fails_the_phase_and_exits_3(project: Proje
     """A builder's claim is no evidence: a phase whose check stays red is failed, its work is not merged."""
     base = ready(project)
     wrong = [read("calc/add.py"), edits(replace_text("calc/add.py", "a - b", "a - b - 0"))]
-    project.play({"planner": [plan(), plan()], "1/builder": wrong + [edits()], "2/builder": MUL})
+    project.play({"planner": [plan(), plan()], "1/builder": [*wrong, edits()], "2/builder": MUL})
 
     document = project.run(expect=3)
 
