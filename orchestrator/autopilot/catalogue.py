@@ -151,6 +151,11 @@ CATALOGUE: Mapping[str, Entry] = {
         "PHASES is 3, 1-7, 3,5,8, next or all.",
         "Use ids of the roadmap; `autopilot run --dry-run` lists them.",
     ),
+    "AP214": Entry(
+        "No roadmap was named, and none was found.",
+        "It is looked for as ROADMAP.md, .autopilot/roadmap.md, .yaml or .json, and .planning/ROADMAP.md.",
+        "Name one: autopilot run ROADMAP.md. docs/roadmap-format.md shows how to write it.",
+    ),
     "AP215": Entry(
         "The bases of a unit conflict, and the conflict can't be written down as files.",
         "For example a file on one side and a folder on the other. The work of both sides is kept on its branches.",
