@@ -70,6 +70,8 @@ async def plant_in(
     laboratory: Laboratory, repo_dir: Path, *, seed: int, count: int, one_per_file: bool, pairs: int = 0
 ) -> list[PlantedBug]:
     """Return what `plant` returns, with a laboratory of `repo_dir` that is open already."""
+    if not laboratory.passing:
+        return []
     modules = find_modules(repo_dir, {file_of(test) for test in laboratory.tests})
     search = _Search(laboratory, fields_for(modules, seed), one_per_file=one_per_file)
     bugs = await search.find(count, pairs)
@@ -155,10 +157,12 @@ class _Search:
         return not used or (care is _Care.ALL_TESTS and not self._one_per_file)
 
     async def _one_edit(self, field: Field, care: _Care) -> _Bug | None:
+        taken = {bug.edits[0].function for bug in self._bugs if bug.module is field.module}
         for mutation in field.next_ones(TRIALS_A_TURN):
-            bug = await self._judged(field.module, (mutation,), care)
-            if bug is not None:
-                return bug
+            if mutation.function not in taken:
+                bug = await self._judged(field.module, (mutation,), care)
+                if bug is not None:
+                    return bug
         return None
 
     async def _two_edits(self, field: Field, care: _Care) -> _Bug | None:

@@ -95,7 +95,7 @@ def _single(bug: PlantedBug) -> _Phase:
     count = len(bug.tests)
     fail = "1 test of it fails" if count == 1 else f"{count} tests of it fail"
     goal = f"What the tests say about {area} is true again: {fail}."
-    return _Phase(f"{area.capitalize()} as the tests have it"[:80], goal, (bug,))
+    return _Phase(area.capitalize()[:80], goal, (bug,))
 
 
 def _block(number: int, phase: _Phase, python: str, shared: Collection[str]) -> str:
