@@ -294,6 +294,9 @@ def test_G12_text_that_does_not_match_once_is_rejected_with_the_real_text(root: 
     assert "5:     return a - b\n9:     return a - b" in double
     root.write("t.txt", b"aaa\n")
     assert "2 times" in rejected(root, edit("replace_text", "t.txt", old_text="aa", new_text="b"))
+    root.write("s.txt", b"a b\n")
+    for blank in ("", " "):
+        assert "0 times" in rejected(root, edit("replace_text", "s.txt", old_text="zz", new_text=blank))
 
 
 def test_G12_overlaps_of_all_kinds_reject_the_set(root: Root) -> None:
