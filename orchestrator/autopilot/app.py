@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from autopilot_playbooks.loader import load_playbook
 
 from autopilot import events
 from autopilot.config import Config, DemoOptions, GcOptions, RunOptions
@@ -38,8 +37,11 @@ from autopilot.split import SplitLimits
 from autopilot_agents.hands.git import Git, discover, refuse_executable_config, refuse_unusual_state
 from autopilot_agents.hands.redact import Redactor
 from autopilot_agents.hands.sandbox import Sandbox, detect_sandbox
+from autopilot_agents.metered import Metered
 from autopilot_agents.pool import make_provider
 from autopilot_agents.protocols import Provider
+from autopilot_agents.providers.model_table import find_figures, load_table
+from autopilot_playbooks.loader import load_playbook
 from autopilot_playbooks.roadmap import load_roadmap
 from autopilot_playbooks.schema import Check, Playbook, Roadmap
 from autopilot_playbooks.selection import select_phases
@@ -298,6 +300,17 @@ async def _make_parts(
         settings=settings, limits=limits, python=python, python_path=python_path, readable=readable_paths(python_path),
         max_agents=options.config.max_agents, notify=view.line,
     )  # fmt: skip
+
+
+async def _capped(provider: Provider, cap_usd: float, recorder: RunRecorder) -> Provider:
+    """Return the provider behind the run's cap; one without a price can't spend."""
+    model = (await provider.limits()).model
+    figures = find_figures(model, load_table())
+    if figures is None:
+        return provider
+    return Metered(
+        provider, figures, cap_usd=cap_usd, spent_usd=lambda: recorder.document["usage"].get("cost_usd", 0.0)
+    )
 
 
 def _parallel_of(options: RunOptions, run: dict[str, Any]) -> int:

@@ -13,6 +13,8 @@ from typing import Any
 os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 os.environ.setdefault("LANGSMITH_TRACING", "false")
 
+import aiosqlite
+import anyio
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
@@ -28,10 +30,16 @@ async def open_checkpoints(run_dir: Path) -> AsyncIterator[BaseCheckpointSaver[A
             part = run_dir / f"{NAME}{suffix}"
             if part.exists():
                 part.replace(run_dir / f"{NAME}.damaged{suffix}")
-    async with AsyncSqliteSaver.from_conn_string(str(path)) as saver:
+    connection = await aiosqlite.connect(path)
+    try:
+        saver = AsyncSqliteSaver(connection)
         await saver.setup()
         path.chmod(0o600)
         yield saver
+    finally:
+        # Also when the run is being stopped: an open connection's thread would outlive the event loop.
+        with anyio.CancelScope(shield=True):
+            await connection.close()
 
 
 def _is_whole(path: Path) -> bool:

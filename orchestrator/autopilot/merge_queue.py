@@ -16,7 +16,7 @@ from autopilot.checks import CheckRun, CheckRunner
 from autopilot.mailbox import Mailbox
 from autopilot.protocols import Merged
 from autopilot.recorder import RunRecorder
-from autopilot.refs import run_branch
+from autopilot.refs import run_branch, salvage_ref
 from autopilot.trees import show_commit
 from autopilot.verdict import Comparison, compare, needs_repeat
 from autopilot_agents.hands.git import Git
@@ -183,6 +183,9 @@ class GitMergeQueue:
         if known is not None:
             return known
         if self._checked_out != commit:
-            await show_commit(self._git, self._runner, self._worktree, commit, setup=self._setup)
+            salvage = salvage_ref(str(self._recorder.document["run"]["id"]), "gate")
+            await show_commit(
+                self._git, self._runner, self._worktree, commit, setup=self._setup, salvage=salvage
+            )
             self._checked_out = commit
         return await self._runner.run(check, worktree=self._worktree, tree=tree, again=again)

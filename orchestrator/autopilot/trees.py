@@ -6,22 +6,32 @@ import hashlib
 from pathlib import Path
 
 from autopilot.checks import CheckRunner
+from autopilot_agents.errors import GitError
 from autopilot_agents.hands.git import Git
-from autopilot_agents.hands.worktree import add_worktree, reset_worktree
+from autopilot_agents.hands.worktree import add_worktree, remove_worktree, reset_worktree
 from autopilot_state.errors import AutopilotError
 
 
-async def show_commit(git: Git, runner: CheckRunner, path: Path, commit: str, *, setup: str | None) -> None:
+async def show_commit(
+    git: Git, runner: CheckRunner, path: Path, commit: str, *, setup: str | None, salvage: str
+) -> None:
     """Make the worktree at `path` hold exactly `commit`, adding it and running `setup` where that is needed.
 
-    Ignored files stay, so that build caches survive.
+    Ignored files stay, so that build caches survive. `salvage` is the ref for what a broken worktree held.
 
     Raises:
         AutopilotError: AP208, the set-up command failed.
     """
     known = path.exists()
     await add_worktree(git, path, commit)
-    await reset_worktree(git, path, commit)
+    try:
+        await reset_worktree(git, path, commit)
+    except GitError:
+        # A kill in the middle of a checkout leaves git's lock in this worktree of ours: make it anew.
+        await remove_worktree(git, path, salvage_ref=salvage)
+        await add_worktree(git, path, commit)
+        await reset_worktree(git, path, commit)
+        known = False
     if setup is not None:
         await _set_up(runner, path, setup, created=not known)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from autopilot.checks import CheckRun, CheckRunner
 from autopilot.job import UnitJob
-from autopilot.refs import unit_ref
+from autopilot.refs import salvage_ref, unit_ref
 from autopilot.split import glob_matches
 from autopilot.trees import show_commit
 from autopilot.verdict import Comparison, Verdict, changed_test_files, compare, needs_repeat
@@ -86,7 +86,14 @@ class Workbench:
 
     async def checkout(self, commit: str) -> None:
         """Make the worktree hold exactly `commit`; ignored files stay, so that build caches survive."""
-        await show_commit(self.git, self.runner, self.path, commit, setup=self.job.setup)
+        await show_commit(
+            self.git,
+            self.runner,
+            self.path,
+            commit,
+            setup=self.job.setup,
+            salvage=salvage_ref(self.job.run, self.job.unit),
+        )
 
     async def commit_tree(self, tree: str, parent: str, title: str, step: str) -> str:
         """Return the commit of `tree` on `parent`, kept by a ref of this unit; `parent` when nothing changed."""

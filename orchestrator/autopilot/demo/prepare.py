@@ -31,7 +31,7 @@ BUNDLED_BUGS = 10
 REPO_BUGS = 6
 ROADMAP = "ROADMAP.md"
 _COMMIT_DATE = 1_767_225_600
-_BUNDLED_TIMEOUT_S = 30.0
+_BUNDLED_TIMEOUT_S = 60.0
 _REPO_TIMEOUT_S = 1800.0
 _NOT_COPIED = shutil.ignore_patterns("__pycache__", ".pytest_cache", "*.pyc")
 
