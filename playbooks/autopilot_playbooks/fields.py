@@ -44,7 +44,7 @@ class Fields:
             if name in values:
                 raise self.where.error(
                     "duplicate" if "duplicate" in self.where.codes else "syntax",
-                    f"is given twice, also as {name}",
+                    f"is given under two names; both mean {name}",
                     line=value.line,
                     field=self.path(key),
                     fix="keep one of them",
