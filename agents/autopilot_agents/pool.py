@@ -44,7 +44,7 @@ def make_provider(
         max_candidates: edits that the offline provider tries at most.
 
     Raises:
-        UsageError: AP203, there is no such provider.
+        UsageError: AP340, there is no such provider.
         PreflightError: AP620, there is no key.
     """
     if name == "anthropic":
@@ -54,7 +54,7 @@ def make_provider(
     if name == "scripted" and environ.get(SCRIPT_VARIABLE):
         return ScriptedProvider(read_script(Path(environ[SCRIPT_VARIABLE])))
     raise UsageError(
-        "AP203",
+        "AP340",
         f"there is no provider named {name}",
         why=f"the providers are: {', '.join(NAMES)}",
         fix=f"use one of {', '.join(NAMES)}",
@@ -68,7 +68,7 @@ def _anthropic(model: str | None, environ: Mapping[str, str]) -> Provider:
     models_file = Path(environ[MODELS_VARIABLE]) if environ.get(MODELS_VARIABLE) else None
     chosen = model or environ.get("ANTHROPIC_MODEL") or load_table(models_file).anthropic.default
     if not chosen:
-        raise UsageError("AP207", "no model is named", fix="set ANTHROPIC_MODEL or pass --model")
+        raise UsageError("AP344", "no model is named", fix="set ANTHROPIC_MODEL or pass --model")
     by_key = key.variable == "ANTHROPIC_API_KEY"
     return AnthropicProvider(
         model=chosen,
@@ -89,7 +89,7 @@ def read_script(path: Path) -> Mapping[str, Sequence[Answer]]:
     """Return the answers of the script file `path`.
 
     Raises:
-        UsageError: AP205, it can't be read as a script.
+        UsageError: AP342, it can't be read as a script.
     """
     try:
         script = json.loads(path.read_text("utf-8"))
@@ -98,7 +98,7 @@ def read_script(path: Path) -> Mapping[str, Sequence[Answer]]:
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
-            "AP205",
+            "AP342",
             f"the script {path.name} can't be used",
             why=f"{type(error).__name__}: {error}"[:300],
             fix="write a JSON object of lists, as the documentation of autopilot_agents.pool shows",

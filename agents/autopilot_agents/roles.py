@@ -39,12 +39,12 @@ def make_role(name: str, playbook: Playbook, tools: Sequence[Tool], *, max_token
     """Return the role `name` as `playbook` words it.
 
     Raises:
-        UsageError: AP204, the playbook has no prompt of that name.
+        UsageError: AP341, the playbook has no prompt of that name.
     """
     prompt = playbook.prompts.get(name)
     if prompt is None:
         raise UsageError(
-            "AP204",
+            "AP341",
             f"playbook {playbook.name} has no prompt for the role {name}",
             why=f"it has: {', '.join(sorted(playbook.prompts)) or 'none'}",
             fix=f"add a prompt named {name} to the playbook",

@@ -138,7 +138,7 @@ def _default_roadmap(repository: Repository) -> Path:
         if (repository.top / name).is_file():
             return repository.top / name
     raise UsageError(
-        "AP214",
+        "AP232",
         "no roadmap was named and none was found",
         why=f"looked for {', '.join(ROADMAP_NAMES)} in {repository.top}",
         fix="name one: `autopilot run ROADMAP.md`; docs/roadmap-format.md shows how to write it",
@@ -305,7 +305,7 @@ async def _make_parts(
 async def _capped(provider: Provider, cap_usd: float, recorder: RunRecorder) -> Provider:
     """Return the provider behind the run's cap; one without a price can't spend."""
     model = (await provider.limits()).model
-    figures = find_figures(model, load_table())
+    figures = find_figures(model, load_table().anthropic)
     if figures is None:
         return provider
     return Metered(

@@ -97,34 +97,34 @@ CATALOGUE: Mapping[str, Entry] = {
         "Split it into several roadmaps.",
     ),
     "AP203": Entry(
-        "Something that was named can't be used as it stands: the syntax of a roadmap (file and line are told), a provider that does not exist, or a check of a phase that can't start because its program was not found.",
+        "The syntax of a roadmap is wrong; file and line are told.",
         "A run that begins with it would fail later, after money was spent.",
-        "Follow the `fix` line: correct the roadmap at that line, name a known provider, or install the program with checks.setup.",
+        "Correct the roadmap at that line.",
     ),
     "AP204": Entry(
-        "An unknown key in a roadmap, or a role for which the playbook has no prompt.",
-        "A misspelt key that is silently ignored is worse than an error; an agent without a prompt can't be asked.",
-        "Use the nearest key that the message names, or add the prompt to the playbook.",
+        "An unknown key or label in a roadmap.",
+        "A misspelt key that is silently ignored is worse than an error.",
+        "Use the nearest key that the message names.",
     ),
     "AP205": Entry(
-        "A value is not of the kind that its field takes, in a roadmap or in a script of answers.",
+        "A value in a roadmap is not of the kind that its field takes.",
         "Guessing what was meant would run something else than you wrote.",
         "The message names file, line and field, and what is expected there.",
     ),
     "AP206": Entry(
-        "A phase's id is none, no roadmap was found where it is looked for, or the table of models can't be read.",
-        "Ids look like 20 or 6.1; the roadmap is ROADMAP.md unless you name another.",
-        "Follow the `fix` line: correct the id, name the roadmap, or repair the file that AUTOPILOT_MODELS names.",
+        "A phase's id is none.",
+        "Ids look like 20 or 6.1.",
+        "Correct the id.",
     ),
     "AP207": Entry(
-        "Two phases or keys have one name, or no model is named for the provider.",
-        "The second would silently replace the first; a request without a model can't be sent.",
-        "Rename one of them, or set ANTHROPIC_MODEL or --model.",
+        "Two phases or keys have one name.",
+        "The second would silently replace the first.",
+        "Rename one of them.",
     ),
     "AP208": Entry(
-        "A phase depends on one that is not in the roadmap, or the set-up command of a worktree failed.",
-        "The dependency could never be met; without its set-up the checks of a worktree say nothing.",
-        "Correct `Depends on`, or repair checks.setup, then `autopilot resume`.",
+        "A phase depends on one that is not in the roadmap.",
+        "The dependency could never be met.",
+        "Correct `Depends on`.",
     ),
     "AP209": Entry(
         "Phases wait for each other in a circle.",
@@ -150,16 +150,6 @@ CATALOGUE: Mapping[str, Entry] = {
         "PHASES can't be read, or names a phase that is not in the roadmap.",
         "PHASES is 3, 1-7, 3,5,8, next or all.",
         "Use ids of the roadmap; `autopilot run --dry-run` lists them.",
-    ),
-    "AP214": Entry(
-        "No roadmap was named, and none was found.",
-        "It is looked for as ROADMAP.md, .autopilot/roadmap.md, .yaml or .json, and .planning/ROADMAP.md.",
-        "Name one: autopilot run ROADMAP.md. docs/roadmap-format.md shows how to write it.",
-    ),
-    "AP215": Entry(
-        "The bases of a unit conflict, and the conflict can't be written down as files.",
-        "For example a file on one side and a folder on the other. The work of both sides is kept on its branches.",
-        "Merge the two branches by hand, or let one phase depend on the other, then `autopilot resume`.",
     ),
     "AP220": Entry(
         "A playbook can't be opened.",
@@ -200,6 +190,26 @@ CATALOGUE: Mapping[str, Entry] = {
         "A playbook holds invisible characters.",
         "They can make a prompt read differently to you and to a model.",
         "Remove them; the message names the line.",
+    ),
+    "AP230": Entry(
+        "The set-up command of a worktree failed.",
+        "Without it the checks of that worktree say nothing.",
+        "Repair checks.setup (or `setup` in the roadmap's front matter), then `autopilot resume`.",
+    ),
+    "AP231": Entry(
+        "A check can't start: the program that its command begins with was not found.",
+        "The phase could never be verified, so nothing was begun.",
+        "Name a command that exists here, or install it with checks.setup.",
+    ),
+    "AP232": Entry(
+        "No roadmap was named, and none was found.",
+        "It is looked for as ROADMAP.md, .autopilot/roadmap.md, .yaml or .json, and .planning/ROADMAP.md.",
+        "Name one: autopilot run ROADMAP.md. docs/roadmap-format.md shows how to write it.",
+    ),
+    "AP233": Entry(
+        "The bases of a unit conflict, and the conflict can't be written down as files.",
+        "For example a file on one side and a folder on the other. The work of both sides is kept on its branches.",
+        "Merge the two branches by hand, or let one phase depend on the other, then `autopilot resume`.",
     ),
     "AP301": Entry(
         "The provider can't answer now: a rate limit, an overload, an outage.",
@@ -270,6 +280,46 @@ CATALOGUE: Mapping[str, Entry] = {
         "The provider refused a request for good.",
         "The message holds its reason; asking again can't help.",
         "Act on the reason, then `autopilot resume`.",
+    ),
+    "AP320": Entry(
+        "The offline provider was asked to play a role that needs a model.",
+        "It is a repair program: it plans by rule and builds by search, and reads no reports.",
+        "Use a provider with a model for phases that name reports.",
+    ),
+    "AP321": Entry(
+        "The offline provider found no brief to work from.",
+        "It parses the brief of a unit out of the prompt; a playbook of yours may have left it out.",
+        "Use the shipped playbook with the offline provider.",
+    ),
+    "AP330": Entry(
+        "A call could cost more than what is left of the run's cap, so it was not made.",
+        "What a call can cost at most is reserved before it; the cap is never passed.",
+        "Raise it and go on: autopilot resume --max-usd X.",
+    ),
+    "AP340": Entry(
+        "A provider was named that does not exist.",
+        "The message lists those that do.",
+        "Use one of them with --provider, or set `provider` in the configuration.",
+    ),
+    "AP341": Entry(
+        "The playbook has no prompt for a role.",
+        "An agent without a prompt can't be asked.",
+        "Add the prompt to the playbook, or extend the standard one.",
+    ),
+    "AP342": Entry(
+        "A script of answers can't be read.",
+        "AUTOPILOT_SCRIPT names a JSON file of answers, for tests.",
+        "Correct the file; the message names what is wrong.",
+    ),
+    "AP343": Entry(
+        "The table of models can't be read.",
+        "AUTOPILOT_MODELS names a TOML file that is laid over the shipped table.",
+        "Correct the file at the place that the message names.",
+    ),
+    "AP344": Entry(
+        "No model is named for the provider.",
+        "A request without a model can't be sent.",
+        "Set ANTHROPIC_MODEL or --model.",
     ),
     "AP399": Entry(
         "The script of the scripted provider has no answer left.",

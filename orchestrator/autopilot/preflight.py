@@ -26,7 +26,7 @@ async def refuse_unstartable_checks(
     because that may install the command.
 
     Raises:
-        PreflightError: AP213, names the phase, the command and the word.
+        PreflightError: AP231, names the phase, the command and the word.
     """
     if roadmap.setup is not None:
         return
@@ -47,7 +47,7 @@ async def refuse_unstartable_checks(
     if missing:
         phase, check = words[missing[0]]
         raise PreflightError(
-            "AP213",
+            "AP231",
             f"phase {phase}: its check `{check.command[:120]}` can't start",
             why=f"{missing[0]} was not found",
             fix="name a command that exists here, or install it with checks.setup",

@@ -16,6 +16,7 @@ from autopilot.statistics import (
     counts,
     ordered_units,
     run_totals,
+    tests_of,
     totals_by_unit,
 )
 from autopilot.table import COMPLETION_COLUMNS, completion_rows, money, printable, render
@@ -124,11 +125,11 @@ def completion_lines(document: Document, *, width: int, next_commands: Sequence[
 def phases_json(document: Document) -> list[dict[str, Any]]:
     """Return one entry a unit, a parent before its children, in the form of the envelope's `phases`."""
     totals = totals_by_unit(document)
-    return [_phase_entry(unit, row, totals[unit]) for unit, row, _ in ordered_units(document)]
+    return [_phase_entry(document, unit, row, totals[unit]) for unit, row, _ in ordered_units(document)]
 
 
-def _phase_entry(unit: str, row: Unit, totals: Totals) -> dict[str, Any]:
-    tests = row.get("tests")
+def _phase_entry(document: Document, unit: str, row: Unit, totals: Totals) -> dict[str, Any]:
+    tests = tests_of(document, row)
     return {
         "id": unit,
         "name": row.get("name"),

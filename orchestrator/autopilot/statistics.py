@@ -122,6 +122,17 @@ def counts(document: Document) -> Counter[str]:
     return Counter(stands(document, row) for row in document.get("units", {}).values())
 
 
+def tests_of(document: Document, row: Unit) -> dict[str, int] | None:
+    """Return the test counts of a unit, its sub-phases' included; None when nothing was compared."""
+    found = [
+        row.get("tests"),
+        *(tests_of(document, document["units"][child]) for child in row.get("children", [])),
+    ]
+    known = [tests for tests in found if tests]
+    names = ("fixed", "still_red", "broken", "flaky")
+    return {name: sum(tests.get(name, 0) for tests in known) for name in names} if known else None
+
+
 def lowest_score(document: Document, unit: str) -> float | None:
     """Return the minimum of the scores of a unit and of all below it, or None where none is measured."""
     units = document.get("units", {})

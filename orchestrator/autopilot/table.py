@@ -20,6 +20,7 @@ from autopilot.statistics import (
     ordered_units,
     stands,
     state_of,
+    tests_of,
     totals_by_unit,
 )
 
@@ -125,13 +126,17 @@ def _layout(columns: Sequence[Column], rows: Sequence[Row], width: int) -> tuple
 
     while needed(least) > width and any(columns[index].drop for index in kept):
         kept.remove(max(kept, key=lambda index: columns[index].drop))
-    spare = max(0, width - needed(least))
-    widths = {}
-    for index in kept:
-        more = min(spare, natural[index] - least[index])
-        widths[index] = least[index] + more
-        spare -= more
+    widths = {index: least[index] for index in kept}
+    _share(max(0, width - needed(least)), widths, natural)
     return kept, widths
+
+
+def _share(spare: int, widths: dict[int, int], natural: Sequence[int]) -> None:
+    """Give spare cells in turn to the columns that were shrunk, until all are whole or nothing is left."""
+    while spare > 0 and (short := [index for index in widths if widths[index] < natural[index]]):
+        for index in short[:spare]:
+            widths[index] += 1
+        spare -= len(short[:spare])
 
 
 def _line(columns: Sequence[Column], row: Row, kept: Sequence[int], widths: Mapping[int, int]) -> str:
@@ -153,7 +158,7 @@ def completion_rows(document: Document) -> list[Row]:
             stands(document, row),
             _score(document, unit, row),
             _split(row),
-            _tests(row.get("tests")),
+            _tests(tests_of(document, row)),
             percent(row.get("context_pct")),
             _cost(totals[unit], priced),
             clock(totals[unit].duration_s) if _begun(totals[unit]) else "-",

@@ -20,7 +20,7 @@ async def show_commit(
     Ignored files stay, so that build caches survive. `salvage` is the ref for what a broken worktree held.
 
     Raises:
-        AutopilotError: AP208, the set-up command failed.
+        AutopilotError: AP230, the set-up command failed.
     """
     known = path.exists()
     await add_worktree(git, path, commit)
@@ -46,7 +46,7 @@ async def _set_up(runner: CheckRunner, path: Path, command: str, *, created: boo
     result = await runner.shell(command, path)
     if result.exit_code != 0:
         raise AutopilotError(
-            "AP208",
+            "AP230",
             f"the set-up command `{command}` ended with {result.exit_code}",
             why=result.view[-800:],
             fix="repair checks.setup, then `autopilot resume`",

@@ -73,7 +73,7 @@ class Workbench:
         merged = await self.git.merge_trees(None, self.job.base, self.job.tips[0])
         tree = merged.tree or merged.marked
         if tree is None:
-            raise BaseConflict("AP215", f"unit {self.job.unit}: the conflict can't be written down as files")
+            raise BaseConflict("AP233", f"unit {self.job.unit}: the conflict can't be written down as files")
         return await self.commit_tree(
             tree, self.job.base, "Merge with conflicts", "conflict"
         ), merged.conflicts

@@ -30,7 +30,7 @@ def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
     """`scripted` is unknown too as long as no script is named."""
     with pytest.raises(UsageError) as caught:
         make_provider(name, model=None, environ={}, workers=1)
-    assert caught.value.code == "AP203"
+    assert caught.value.code == "AP340"
     assert "anthropic, offline" in caught.value.fix
 
 
@@ -137,4 +137,4 @@ def test_a_script_that_can_not_be_read_is_named(tmp_path: Path, content: Any) ->
     """Before the run, not in its middle."""
     with pytest.raises(UsageError) as caught:
         make_provider("scripted", model=None, environ=script(tmp_path, content), workers=1)
-    assert (caught.value.code, "script.json" in caught.value.what) == ("AP205", True)
+    assert (caught.value.code, "script.json" in caught.value.what) == ("AP342", True)

@@ -22,6 +22,6 @@ def test_a_role_without_prompt_is_the_users_mistake() -> None:
     """The error names the playbook, the role and what there is."""
     with pytest.raises(UsageError) as caught:
         make_role("poet", PLAYBOOK, (), max_tokens=9000)
-    assert caught.value.code == "AP204"
+    assert caught.value.code == "AP341"
     assert "poet" in caught.value.what
     assert "builder, planner" in caught.value.why

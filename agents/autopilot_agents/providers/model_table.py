@@ -66,7 +66,7 @@ def load_table(extra: Path | None = None) -> ModelTable:
     """Return the shipped table with the entries of the file `extra` laid over it.
 
     Raises:
-        UsageError: AP206, `extra` can't be read as such a table.
+        UsageError: AP343, `extra` can't be read as such a table.
     """
     shipped = _shipped()
     if extra is None:
@@ -89,7 +89,7 @@ def _read_extra(path: Path) -> ModelTable:
         return ModelTable.model_validate(tomllib.loads(path.read_text("utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
         raise UsageError(
-            "AP206",
+            "AP343",
             f"the table of models {path.name} can't be used",
             why=str(error)[:300],
             fix="compare it with providers/models.toml, and point AUTOPILOT_MODELS at the corrected file",

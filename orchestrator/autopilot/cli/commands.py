@@ -108,7 +108,7 @@ def _schema(parser: Parser) -> None:
 
 
 def _explain(parser: Parser) -> None:
-    parser.add_argument("code", metavar="CODE", help="AP203")
+    parser.add_argument("code", metavar="CODE", help="AP231")
 
 
 def _config(parser: Parser) -> None:

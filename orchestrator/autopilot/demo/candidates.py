@@ -36,12 +36,21 @@ class Field:
         self._next = 0
 
     def by_function(self, functions: int, mutations: int) -> Iterator[Mutation]:
-        """Yield some mutations of each of some functions, one function after the other."""
+        """Yield some mutations of each of some functions of several lines, one function after the other."""
         grouped: defaultdict[str, list[Mutation]] = defaultdict(list)
         for mutation in self.mutations:
             grouped[mutation.function].append(mutation)
-        for group in list(grouped.values())[:functions]:
+        for group in [each for each in grouped.values() if self._on_several_lines(each)][:functions]:
             yield from group[:mutations]
+
+    def on_other_lines(self, one: Mutation, other: Mutation) -> bool:
+        """Return whether two mutations stand on different lines."""
+        first, second = sorted((one, other), key=lambda each: each.start)
+        return b"\n" in self.module.source[first.end : second.start]
+
+    def _on_several_lines(self, group: Sequence[Mutation]) -> bool:
+        first = min(group, key=lambda each: each.end)
+        return any(self.on_other_lines(first, each) for each in group)
 
 
 def fields_for(modules: Sequence[SourceModule], seed: int) -> list[Field]:

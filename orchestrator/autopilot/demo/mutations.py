@@ -86,9 +86,6 @@ class Mutation:
     kind: str
     function: str
 
-    def overlaps(self, other: Mutation) -> bool:
-        return self.start < other.end and other.start < self.end
-
 
 def apply_mutations(source: bytes, edits: Iterable[Mutation]) -> bytes:
     """Return the source with all edits; they must not overlap."""

@@ -166,7 +166,7 @@ class _Search:
         return None
 
     async def _two_edits(self, field: Field, care: _Care) -> _Bug | None:
-        """Return two edits of one function either of which is noticed without the other.
+        """Return two edits on two lines of one function, either of which is noticed without the other.
 
         Best is a pair where taking back one edit turns no test green: a search for one edit then sees no progress.
         """
@@ -177,16 +177,16 @@ class _Search:
             if bug is None:
                 continue
             for other in noticed:
-                if bug.tests == other.tests and _fit_together(bug, other):
+                if bug.tests == other.tests and _fit_together(field, bug, other):
                     both = await self._judged(field.module, (*other.edits, *bug.edits), care)
                     if both is not None and both.tests <= bug.tests:
                         return both
             noticed.append(bug)
-        return await self._any_pair(noticed, care)
+        return await self._any_pair(field, noticed, care)
 
-    async def _any_pair(self, noticed: Sequence[_Bug], care: _Care) -> _Bug | None:
+    async def _any_pair(self, field: Field, noticed: Sequence[_Bug], care: _Care) -> _Bug | None:
         for bug, other in pairwise(noticed):
-            if _fit_together(bug, other):
+            if _fit_together(field, bug, other):
                 both = await self._judged(bug.module, (*bug.edits, *other.edits), care)
                 if both is not None:
                     return both
@@ -220,9 +220,9 @@ class _Search:
         return tests == frozenset(test for test in bug.tests if file_of(test) in files)
 
 
-def _fit_together(bug: _Bug, other: _Bug) -> bool:
+def _fit_together(field: Field, bug: _Bug, other: _Bug) -> bool:
     left, right = bug.edits[0], other.edits[0]
-    return left.function == right.function and not left.overlaps(right) and left.start != right.start
+    return left.function == right.function and field.on_other_lines(left, right)
 
 
 async def _side_by_side(turns: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:

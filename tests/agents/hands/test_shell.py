@@ -114,7 +114,7 @@ async def test_the_time_limit_ends_the_whole_tree(command: str, root: Path, sand
 async def test_commands_are_asked_to_end_before_they_are_killed(root: Path, sandbox: Sandbox) -> None:
     """I3: a command that handles TERM gets the time to clean up."""
     command = "trap 'echo cleaned > up; exit 0' TERM; sleep 7655 & wait"
-    await run_shell(command, root=root, sandbox=sandbox, limits=ShellLimits(timeout_s=1.0, term_grace_s=20))
+    await run_shell(command, root=root, sandbox=sandbox, limits=ShellLimits(timeout_s=2.5, term_grace_s=20))
     assert (root / "up").read_text() == "cleaned\n"
 
 

@@ -488,7 +488,7 @@ async def test_a_file_can_add_models_to_the_table(server: respx.Router, tmp_path
     own.write_text("[anthropic.models.x]\nprice = 3\n")
     with pytest.raises(UsageError) as caught:
         AnthropicProvider(model="x", api_key=KEY, base_url=BASE, models_file=own)
-    assert caught.value.code == "AP206"
+    assert caught.value.code == "AP343"
 
 
 def test_a_missing_key_is_found_before_the_run() -> None:
