@@ -12,18 +12,18 @@ from typing import Any
 
 from . import operations
 from .candidates import Candidate, Distinct, candidates, is_editable
-from .localise import Trace, nearest, rank
+from .localise import Line, Trace, nearest, rank
 from .pytest_args import PytestCommand, parse
 from .source import SourceFile, read_source
 from .spec import Spec
-from .trial import TRACE_BUDGET, Attempt, Lab, Session, Task, cpu_limit
+from .trial import MAX_ROUNDS, MIN_ROUNDS, TRACE_BUDGET, Attempt, Lab, Session, Task, cpu_limit
 from .warm import warm_up
 
 Log = Callable[[str], None]
 
-MAX_ROUNDS = 4
+MAX_CAUSES = 4
 MAX_TRACED_RED, MAX_TRACED_GREEN = 12, 60
-LOOKAHEAD = 400
+LOOKAHEAD = 200
 """How many candidates are tried after a partial repair in the hope of a whole one."""
 MAX_RELATED_FILES = 8
 
@@ -53,11 +53,13 @@ class Baseline:
 
     lab: Lab
     commands: list[PytestCommand]
+    known_red: tuple[str, ...] = ()
+    """Not run again: they may go round without an end."""
     numbers: list[int] = field(default_factory=list)
     sessions: list[Session] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.numbers = [self.lab.start_session(command) for command in self.commands]
+        self.numbers = [self.lab.start_session(c, without=self.known_red) for c in self.commands]
 
     def wait(self) -> list[Session]:
         while len(self.sessions) < len(self.numbers):
@@ -84,17 +86,18 @@ class Search:
         self.tried = 0
         warm_up(root)
         self.lab = Lab(root, spec.workers)
-        self.baseline = Baseline(self.lab, commands)
+        self.baseline = Baseline(self.lab, commands, spec.failing)
         self.skip = spec.skip_accepted
         self.repairs: list[Candidate] = []
         self.validated = 0
+        self.goal_cpu_s = 0
         self._related: list[tuple[str, Session]] | None = None
 
     def run(self) -> str:
         """Return what was repaired; raises `NoRepair`."""
         goal = self._goal()
         count = len(goal)
-        for _ in range(MAX_ROUNDS):
+        for _ in range(MAX_CAUSES):
             goal = self._round(goal)
             if not goal:
                 what = "; ".join(candidate.description for candidate in self.repairs)
@@ -142,7 +145,8 @@ class Search:
             target = self._fresh_trace(goal)
         ordered = self._candidates(target, [*red, *green])
         task = self._task(target, goal, green)
-        best = self._hunt(ordered, task, goal)
+        lookahead = LOOKAHEAD if self._share_a_line(red) else 0
+        best = self._hunt(ordered, task, goal, lookahead)
         self.repairs.append(best.candidate)
         self.lab.texts[best.candidate.source.path] = best.candidate.text
         return [test for test in goal if best.verdicts.get(test) != "passed"]
@@ -182,6 +186,11 @@ class Search:
         if session.verdicts.get(test) == "passed":
             raise NoRepair(f"nothing to repair: {test} passes on its own")
         return Trace(test, False, session.lines, session.frames, TRACE_BUDGET)
+
+    def _share_a_line(self, red: list[Trace]) -> bool:
+        """Return whether one edit could turn all of them green: only of a line that all of them run."""
+        common = frozenset.intersection(*(trace.lines for trace in red)) if red else frozenset[Line]()
+        return not red or any(self._is_editable(path) for path, _ in common)
 
     def _is_editable(self, path: str) -> bool:
         return is_editable(path, self.spec.touches)
@@ -225,24 +234,26 @@ class Search:
         rest = [test for test in goal if test != target.test]
         guards = [trace.test for trace in green]
         others = sum(self.usage.get(test, 0.5) for test in (*rest, *guards))
-        rounds = max([500_000, *(20 * t.events for t in (*green, target) if t.events < TRACE_BUDGET)])
+        known = [20 * trace.events for trace in (*green, target) if trace.events < TRACE_BUDGET]
+        rounds = MAX_ROUNDS if endless else min(max([MIN_ROUNDS, *known]), MAX_ROUNDS)
+        self.goal_cpu_s = cpu_limit(own + others)
         return Task(
             (target.test,),
             tuple(rest),
             tuple(guards),
-            min(rounds, 5_000_000),
+            rounds,
             cpu_limit(own),
             cpu_limit(own + others),
         )
 
-    def _hunt(self, ordered: Iterator[Candidate], task: Task, goal: list[str]) -> Attempt:
+    def _hunt(self, ordered: Iterator[Candidate], task: Task, goal: list[str], lookahead: int) -> Attempt:
         """Return the first attempt, in order, that repairs all of `goal`; failing that, the best partial one."""
         partial: list[Attempt] = []
         limited = itertools.islice(ordered, max(0, self.spec.max_candidates - self.tried))
         before = self.tried
         for attempt in self.lab.attempts(limited, task, self.command):
             self.tried = before + attempt.number + 1
-            if partial and attempt.number - partial[0].number > LOOKAHEAD:
+            if partial and attempt.number - partial[0].number >= max(1, lookahead):
                 break
             if not attempt.passed or attempt.broken:
                 continue
@@ -267,10 +278,13 @@ class Search:
         """Return whether the commands, and tests beside them, agree in sessions of their own."""
         texts = {attempt.candidate.source.path: attempt.candidate.text}
         self.validated = 0
+        seen: set[str] = set()
         for command, base in zip(self.baseline.commands, self.baseline.wait(), strict=True):
-            if not self._agrees(command, None, base, goal, texts):
+            session = self._agrees(command, None, base, goal, texts)
+            if session is None:
                 return False
-        return all(
+            seen |= session.verdicts.keys()
+        return seen.issuperset(goal) and all(
             self._agrees(self.command, [path], base, [], texts)
             for path, base in self._related_sessions(attempt)
         )
@@ -282,15 +296,17 @@ class Search:
         base: Session,
         goal: list[str],
         texts: dict[str, str],
-    ) -> bool:
+    ) -> Session | None:
+        """Return the session if all that was green is so, and what of `goal` the command runs; else None."""
         green = [test for test, verdict in base.verdicts.items() if verdict == "passed"]
-        must_pass = [*green, *(test for test in goal if test in base.verdicts)]
-        number = self.lab.start_session(
-            command, paths, texts=texts, must_pass=must_pass, cpu_s=cpu_limit(base.cpu_s)
-        )
+        cpu_s = cpu_limit(base.cpu_s) + self.goal_cpu_s
+        number = self.lab.start_session(command, paths, texts=texts, must_pass=[*green, *goal], cpu_s=cpu_s)
         session = self.lab.finish_session(number)
-        self.validated += len(must_pass)
-        return session.finished and all(session.verdicts.get(test) == "passed" for test in must_pass)
+        own = [*green, *(test for test in goal if test in session.verdicts)]
+        if not session.finished or any(session.verdicts.get(test) != "passed" for test in own):
+            return None
+        self.validated += len(own)
+        return session
 
     def _related_sessions(self, attempt: Attempt) -> list[tuple[str, Session]]:
         """Return the baseline of other test files that name the changed module, a bounded number of them."""

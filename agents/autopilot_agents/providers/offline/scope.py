@@ -179,7 +179,8 @@ class Scope:
         if not isinstance(node, ast.Compare) or not isinstance(node.left, ast.Attribute):
             return []
         own = node.left.attr
-        others = [name for name in self.attributes.get("self", ()) if name not in self.calls][:4]
+        methods = {name for names in self.methods.values() for name in names}
+        others = [name for name in self.attributes.get("self", ()) if name not in methods][:4]
         segment = self.source.segment(node)
         return [segment.replace(f".{own}", f".{name}") for name in others if name != own]
 

@@ -135,8 +135,9 @@ def _in_body(function: Function, child: ast.AST) -> bool:
 
 def first_line(node: ast.AST) -> int:
     """Return the line at which a definition begins, decorators included, as code objects count it."""
-    lines: list[int] = [decorator.lineno for decorator in getattr(node, "decorator_list", [])]
-    return min([*lines, node.lineno])  # type: ignore[attr-defined]
+    own: int = node.lineno  # type: ignore[attr-defined]
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([own, *(decorator.lineno for decorator in decorators)])
 
 
 def unit_tree(unit: Unit, text: str) -> ast.Module:

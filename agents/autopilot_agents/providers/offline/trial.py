@@ -16,8 +16,10 @@ from .candidates import Candidate
 from .localise import Trace
 from .pytest_args import PytestCommand
 
-TRACE_BUDGET = 2_000_000
+TRACE_BUDGET = 500_000
 """Line events after which a traced test counts as endless."""
+MIN_ROUNDS, MAX_ROUNDS = 200_000, 1_000_000
+"""How often the loops of a changed function may go round in one trial: bounds of what is taken from the traces."""
 MIN_CPU_S = 5
 SESSION_CPU_S = 280
 _WINDOW = 6
@@ -35,7 +37,7 @@ class Task:
     """Red as well: may turn green."""
     guards: tuple[str, ...]
     """Green: must stay so."""
-    loop_limit: int = 500_000
+    loop_limit: int = MIN_ROUNDS
     cpu_s: int = MIN_CPU_S
     cpu_total_s: int = 60
 
@@ -99,11 +101,13 @@ class Lab:
         *,
         texts: dict[str, str] | None = None,
         must_pass: Iterable[str] = (),
+        without: Iterable[str] = (),
         trace: bool = False,
         cpu_s: int = SESSION_CPU_S,
     ) -> int:
         """Begin a session of `command`, or of other `paths` with its options; return its number."""
         job = self._command_job(command, paths, {**self.texts, **(texts or {})})
+        job["args"] += [f"--deselect={test}" for test in without]
         job.update(must_pass=list(must_pass), trace_budget=10 * TRACE_BUDGET if trace else 0)
         return self._send(self.fresh, job, cpu_s, cpu_s)
 

@@ -40,6 +40,19 @@ def number(context: Context, node: ast.AST) -> Iterator[Edit]:
         yield context.replace(node, text, prior, "number")
 
 
+def named(context: Context, node: ast.AST) -> Iterator[Edit]:
+    """A variable in scope in place of a literal, or how long it is."""
+    if not isinstance(node, ast.Constant) or isinstance(context.parent(node), ast.JoinedStr | ast.Expr):
+        return
+    if type(node.value) not in (int, float, str):
+        return
+    names = [name for name in context.scope.names_for(node) if name not in ("self", "cls")][:8]
+    for text, prior, kind in weighted("literal to variable", 0.4, names, 0.93):
+        yield context.replace(node, text, prior, kind)
+        if type(node.value) is int:
+            yield context.replace(node, f"len({text})", prior / 2, kind)
+
+
 def _neighbours(value: float) -> Iterator[tuple[float, float]]:
     yield value + 1, 0.85
     yield value - 1, 0.85
@@ -204,4 +217,4 @@ def pair(context: Context, node: ast.AST) -> Iterator[Edit]:
         yield context.swap(node.key, node.value, 0.45, "key and value swapped")
 
 
-TEMPLATES = (number, boolean, text, format_string, container, pair)
+TEMPLATES = (number, named, boolean, text, format_string, container, pair)

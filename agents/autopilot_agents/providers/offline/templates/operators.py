@@ -91,11 +91,16 @@ def logic(context: Context, node: ast.AST) -> Iterator[Edit]:
     for index, value in enumerate(node.values):
         rest = [context.text(v) for i, v in enumerate(node.values) if i != index]
         yield Edit(start, end, f" {own} ".join(rest), 0.45, "condition dropped")
-        if not isinstance(value, ast.UnaryOp):
+        if not isinstance(value, ast.UnaryOp) and not _has_opposite(value):
             yield context.replace(value, f"not {_negatable(context, value)}", 0.4, "condition negated")
     if len(node.values) > 2:
         joined = text[start:end]
         yield Edit(start, end, joined.replace(f" {own} ", f" {other} "), 0.5, "boolean operator")
+
+
+def _has_opposite(node: ast.AST) -> bool:
+    """Return whether another comparison says the same as `not` before this one."""
+    return isinstance(node, ast.Compare) and len(node.ops) == 1
 
 
 def _negatable(context: Context, node: ast.AST) -> str:
@@ -119,7 +124,8 @@ def condition(context: Context, node: ast.AST) -> Iterator[Edit]:
     if isinstance(node, ast.comprehension):
         tests = list(node.ifs)
     for item in tests:
-        if not (isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.Not)):
+        negated = isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.Not)
+        if not negated and not _has_opposite(item):
             yield context.replace(item, f"not {_negatable(context, item)}", 0.75, "condition negated")
         if not isinstance(item, ast.Constant):
             yield context.replace(item, "True", 0.3, "condition decided")
@@ -207,7 +213,8 @@ def sign(context: Context, node: ast.AST) -> Iterator[Edit]:
         return
     if isinstance(parent, ast.Return | ast.Assign | ast.keyword | ast.Lambda | ast.Call):
         prior = 0.5 if isinstance(parent, ast.Return | ast.Lambda) else 0.2
-        yield context.replace(node, f"not {_negatable(context, node)}", prior, "value negated")
+        if not _has_opposite(node):
+            yield context.replace(node, f"not {_negatable(context, node)}", prior, "value negated")
     if not isinstance(node, ast.Compare | ast.BoolOp):
         prior = 0.35 if isinstance(parent, ast.Return) else 0.2
         yield context.replace(node, f"-{context.text(node)}", prior, "sign")
