@@ -64,7 +64,7 @@ class InstantQueue:
                 before="merging",
                 result=result,
                 score=score,
-                commit=head,
+                commit=outcome.commit,
                 at=0.0,
                 moved=(old, head),
             )
