@@ -16,7 +16,8 @@ import anyio
 
 _PROC = Path("/proc")
 _SWEEPS = 100
-_SWEEP_PAUSE_S = 0.02
+_NAMESPACE_END_S = 5.0
+_SWEEP_PAUSE_S = 0.01
 MARKER_VARIABLE = "AUTOPILOT_COMMAND_ID"
 
 
@@ -56,19 +57,41 @@ def members(leader: int, marker: str) -> set[int]:
 
 
 def send(pids: set[int], number: int) -> None:
-    """Send a signal to each process that is still there."""
-    for pid in pids - {os.getpid()}:
+    """Send a signal to each process that is still there, oldest first: a shell should hear of it before its children end."""
+    for pid in sorted(pids - {os.getpid()}):
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
 
 
 async def kill_tree(leader: int, marker: str) -> None:
-    """Kill `leader`, its group and everything it left behind; return when none is left (or after 2 s of trying)."""
+    """Kill `leader`, its group and everything it left behind; return when none is left (or after 1 s of trying).
+
+    The tree is looked at before its parents die. A process that is just executing another program shows no
+    environment for an instant, so only two sweeps that find nobody count.
+    """
+    left = members(leader, marker)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
+    empty_sweeps = 0
     for _ in range(_SWEEPS):
-        left = members(leader, marker) - {os.getpid()}
-        if not left:
-            return
         send(left, signal.SIGKILL)
+        left = members(leader, marker) - {os.getpid()}
+        empty_sweeps = 0 if left else empty_sweeps + 1
+        if empty_sweeps == 2:
+            return
         await anyio.sleep(_SWEEP_PAUSE_S)
+
+
+async def wait_until_gone(leader: int | None) -> None:
+    """Return when the first process of a PID namespace has ended, which it does after all others (or after 5 s)."""
+    if leader is None:
+        return
+    try:
+        fd = os.pidfd_open(leader)
+    except OSError:  # ended and forgotten already
+        return
+    try:
+        with anyio.move_on_after(_NAMESPACE_END_S):
+            await anyio.wait_readable(fd)
+    finally:
+        os.close(fd)

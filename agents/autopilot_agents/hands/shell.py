@@ -7,6 +7,7 @@ output, and is ended with everything that it started.
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import signal
@@ -147,6 +148,7 @@ class _Run:
             readable=readable,
         )
         self._output, self._status = -1, -1
+        self._report = b""
 
     async def to_end(self, sink: OutputSink, limits: ShellLimits) -> tuple[int, bool]:
         """Return exit code and whether the time limit was reached."""
@@ -173,17 +175,19 @@ class _Run:
             argv[1:1] = ["--json-status-fd", str(status)]
             kept.append(status)
         try:
-            process = await anyio.open_process(
-                argv,
-                stdin=DEVNULL,
-                stdout=output,
-                stderr=output,
-                cwd=self._root,
-                # Inside, the environment of bubblewrap itself can be read.
-                env={"PATH": self._env["PATH"]} if self._sandbox.level == "bwrap" else self._env,
-                start_new_session=True,
-                pass_fds=kept,
-            )
+            # Cancelled in here, the shell would be killed but not what it has started meanwhile.
+            with anyio.CancelScope(shield=True):
+                process = await anyio.open_process(
+                    argv,
+                    stdin=DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    cwd=self._root,
+                    # Inside, the environment of bubblewrap itself can be read.
+                    env={"PATH": self._env["PATH"]} if self._sandbox.level == "bwrap" else self._env,
+                    start_new_session=True,
+                    pass_fds=kept,
+                )
         except BaseException as cause:
             os.close(self._output)
             os.close(self._status)
@@ -240,17 +244,23 @@ class _Run:
             # The PID namespace dies with bubblewrap (--die-with-parent), and everything in it.
             with suppress(ProcessLookupError):
                 process.kill()
+            await process.wait()
+            await processes.wait_until_gone(self._namespace_leader())
         else:
             await processes.kill_tree(process.pid, self._marker)
-        await process.wait()
+            await process.wait()
+
+    def _namespace_leader(self) -> int | None:
+        """Return the first process of the PID namespace, as bubblewrap reported it, or None if it made none."""
+        with suppress(BlockingIOError):
+            self._report += os.read(self._status, _CHUNK_BYTES)
+        match = re.search(rb'"child-pid": *(\d+)', self._report)
+        return int(match[1]) if match else None
 
     def _prove_that_it_ran(self, code: int, sink: OutputSink) -> None:
         if self._sandbox.level != "bwrap" or code != 1:
             return
-        status = b""
-        with suppress(BlockingIOError):
-            status = os.read(self._status, _CHUNK_BYTES)
-        if b'"exit-code"' not in status:
+        if b'"exit-code"' not in self._report:
             sink.finish()
             raise _not_started(sink.view.text()[-500:])
 
