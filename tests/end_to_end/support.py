@@ -142,6 +142,8 @@ def project(tmp_path: Path) -> Project:
             "calc/mul.py": "def mul(a, b):\n    return a + b\n",
             "tests/test_add.py": "from calc.add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n\n\ndef test_zero():\n    assert add(2, 0) == 2\n",
             "tests/test_mul.py": "from calc.mul import mul\n\n\ndef test_mul():\n    assert mul(2, 3) == 6\n",
+            # Plugins that happen to be installed beside us take longer to load than these tests take.
+            "pyproject.toml": '[tool.pytest.ini_options]\naddopts = ["--disable-plugin-autoload"]\n',
             ".gitignore": "__pycache__/\n.pytest_cache/\n",
         }
     )
