@@ -26,6 +26,7 @@ MAX_TRACED_RED, MAX_TRACED_GREEN = 12, 60
 LOOKAHEAD = 200
 """How many candidates are tried after a partial repair in the hope of a whole one."""
 MAX_RELATED_FILES = 8
+MAX_FRESH = 400
 
 
 class NoRepair(Exception):
@@ -55,6 +56,8 @@ class Baseline:
     commands: list[PytestCommand]
     known_red: tuple[str, ...] = ()
     """Not run again: they may go round without an end."""
+    paths: list[list[str] | None] = field(default_factory=list)
+    """Where a command takes too long: the test files that it is cut down to."""
     numbers: list[int] = field(default_factory=list)
     sessions: list[Session] = field(default_factory=list)
 
@@ -63,7 +66,15 @@ class Baseline:
 
     def wait(self) -> list[Session]:
         while len(self.sessions) < len(self.numbers):
-            self.sessions.append(self.lab.finish_session(self.numbers[len(self.sessions)]))
+            command = self.commands[len(self.sessions)]
+            session, paths = self.lab.finish_session(self.numbers[len(self.sessions)]), None
+            if not session.finished and self.known_red:
+                paths = list(dict.fromkeys(test.split("::", 1)[0] for test in self.known_red))
+                session = self.lab.finish_session(
+                    self.lab.start_session(command, paths, without=self.known_red)
+                )
+            self.sessions.append(session)
+            self.paths.append(paths)
         return self.sessions
 
     def red(self) -> list[str]:
@@ -91,7 +102,8 @@ class Search:
         self.repairs: list[Candidate] = []
         self.validated = 0
         self.goal_cpu_s = 0
-        self._related: list[tuple[str, Session]] | None = None
+        self.searched: set[str] = set()
+        self._related: dict[str, list[tuple[str, Session]]] = {}
 
     def run(self) -> str:
         """Return what was repaired; raises `NoRepair`."""
@@ -144,6 +156,7 @@ class Search:
             self.lab.items = []  # not red when loaded: whole sessions decide
             target = self._fresh_trace(goal)
         ordered = self._candidates(target, [*red, *green])
+        self.searched.add(target.test)
         task = self._task(target, goal, green)
         lookahead = LOOKAHEAD if self._share_a_line(red) else 0
         best = self._hunt(ordered, task, goal, lookahead)
@@ -205,7 +218,7 @@ class Search:
         places = ", ".join(f"{path}:{line} ({score:.2f})" for (path, line), score in top)
         self.log(f"{len(suspicion.lines)} suspicious lines, first {places}; {len(ordered)} edits")
         distinct = Distinct()
-        return (candidate for candidate in ordered if distinct.is_new(candidate))
+        return _bounded(candidate for candidate in ordered if distinct.is_new(candidate))
 
     def _source(self, path: str) -> SourceFile | None:
         if path in self.lab.texts:
@@ -279,8 +292,9 @@ class Search:
         texts = {attempt.candidate.source.path: attempt.candidate.text}
         self.validated = 0
         seen: set[str] = set()
-        for command, base in zip(self.baseline.commands, self.baseline.wait(), strict=True):
-            session = self._agrees(command, None, base, goal, texts)
+        baseline = self.baseline
+        for base, command, paths in zip(baseline.wait(), baseline.commands, baseline.paths, strict=True):
+            session = self._agrees(command, paths, base, goal, texts)
             if session is None:
                 return False
             seen |= session.verdicts.keys()
@@ -305,13 +319,13 @@ class Search:
         own = [*green, *(test for test in goal if test in session.verdicts)]
         if not session.finished or any(session.verdicts.get(test) != "passed" for test in own):
             return None
-        self.validated += len(own)
+        self.validated += len(set(own) - self.searched)
         return session
 
     def _related_sessions(self, attempt: Attempt) -> list[tuple[str, Session]]:
         """Return the baseline of other test files that name the changed module, a bounded number of them."""
-        if self._related is None:
-            stem = Path(attempt.candidate.source.path).stem
+        stem = Path(attempt.candidate.source.path).stem
+        if stem not in self._related:
             known = {test.split("::", 1)[0] for session in self.baseline.wait() for test in session.verdicts}
             folders = {str(Path(file).parent) for file in known}
             files = [
@@ -324,8 +338,17 @@ class Search:
             numbers = [
                 (file, self.lab.start_session(self.command, [file])) for file in files[:MAX_RELATED_FILES]
             ]
-            self._related = [(file, self.lab.finish_session(number)) for file, number in numbers]
-        return self._related
+            self._related[stem] = [(file, self.lab.finish_session(number)) for file, number in numbers]
+        return self._related[stem]
+
+
+def _bounded(stream: Iterator[Candidate]) -> Iterator[Candidate]:
+    """Leave out candidates outside functions beyond `MAX_FRESH`: each of them costs a session of its own."""
+    fresh = 0
+    for candidate in stream:
+        fresh += candidate.unit is None
+        if candidate.unit is not None or fresh <= MAX_FRESH:
+            yield candidate
 
 
 def _greens(attempt: Attempt, goal: list[str]) -> int:

@@ -19,6 +19,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 Job = dict[str, Any]
@@ -26,7 +27,9 @@ Result = dict[str, Any]
 Perform = Callable[[Job], Result]
 
 MEMORY_BYTES = 2 << 30
+LOAD_CPU_S = 120
 _POLL_S = 0.05
+_FAREWELL_S = 5.0
 _open_sockets: set[socket.socket] = set()
 
 
@@ -52,10 +55,10 @@ class Server:
         except OSError:
             self.alive = False
 
-    def pump(self, *, wait: bool = True) -> None:
-        """Move what has arrived to `results`; with `wait`, at least one result or the end."""
+    def pump(self, timeout_s: float | None = None) -> None:
+        """Move results to `results`, waiting for the first one, for the end, or for `timeout_s`."""
         while self.alive:
-            ready, _, _ = select.select([self.connection], [], [], None if wait else 0)
+            ready, _, _ = select.select([self.connection], [], [], timeout_s)
             if not ready:
                 return
             chunk = self.connection.recv(1 << 20)
@@ -70,9 +73,13 @@ class Server:
         """End the process; its children end with it."""
         _open_sockets.discard(self.connection)
         self.connection.close()
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self.pid, 0)
         self.alive = False
+        deadline = time.monotonic() + _FAREWELL_S
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+                if time.monotonic() > deadline:  # not serving yet, so it doesn't look at the connection
+                    os.kill(self.pid, signal.SIGKILL)
+                time.sleep(_POLL_S / 10)
 
 
 def encode(message: dict[str, Any]) -> bytes:
@@ -153,7 +160,7 @@ def _start(job: Job, perform: Perform, connection: socket.socket) -> _Child:
             os.setsid()
             os.close(reading)
             connection.close()
-            _limit(job["cpu_s"], job["cpu_total_s"])
+            _limit(job["cpu_s"])
             _use_scratch(scratch)
             answer = encode(perform(job))
             while answer:
@@ -164,16 +171,29 @@ def _start(job: Job, perform: Perform, connection: socket.socket) -> _Child:
     return _Child(job, pid, reading, time.monotonic() + job["wall_s"], scratch)
 
 
-def _limit(cpu_s: int, cpu_total_s: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_total_s + 1))
+def _limit(cpu_s: int) -> None:
+    allow_cpu(cpu_s)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit = MEMORY_BYTES + _mapped_bytes()
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def allow_cpu(cpu_total_s: int) -> None:
-    """Raise this child's limit, because the first and doubtful part of its job is done."""
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_total_s, cpu_total_s + 1))
+def _mapped_bytes() -> int:
+    """Return the address space that is in use already: libraries may reserve much of it."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError):
+        return 0
+
+
+def allow_cpu(cpu_s: int | None) -> None:
+    """Let this process use `cpu_s` seconds of CPU in all, or any number; it is killed at the limit."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    soft = resource.RLIM_INFINITY if cpu_s is None else cpu_s
+    if hard != resource.RLIM_INFINITY:
+        soft = hard if cpu_s is None else min(cpu_s, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 def _use_scratch(scratch: str) -> None:

@@ -24,6 +24,7 @@ from . import overlay, server
 from .source import Unit, unit_tree
 
 TICK = "_autopilot_tick"
+MAX_FRAMES = 200
 
 
 class LoopLimit(BaseException):
@@ -58,7 +59,7 @@ class Watch:
 
     def pytest_exception_interact(self, call: pytest.CallInfo[Any]) -> None:
         error: BaseException | None = call.excinfo.value if call.excinfo else None
-        while error is not None:
+        while error is not None and len(self.frames) < MAX_FRAMES:
             self.frames.extend(self._frames(error.__traceback__))
             error = error.__cause__ or error.__context__
 
@@ -118,22 +119,6 @@ class LineTracer:
         return local
 
 
-class CallTracer:
-    """Notes which functions of the repository run while tests are collected: code that import relies on."""
-
-    def __init__(self, wanted: Callable[[str], bool]) -> None:
-        self.wanted = wanted
-        self.calls: set[tuple[str, int]] = set()
-        self._seen: set[CodeType] = set()
-
-    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
-        code = frame.f_code
-        if code not in self._seen:
-            self._seen.add(code)
-            if self.wanted(code.co_filename):
-                self.calls.add((code.co_filename, code.co_firstlineno))
-
-
 def run_session(job: server.Job) -> server.Result:
     """Run pytest as `job["args"]` says, on the texts of `job["texts"]`, in this fresh process."""
     prepare_process(job)
@@ -148,11 +133,10 @@ def run_session(job: server.Job) -> server.Result:
     return {
         "status": int(status),
         "verdicts": watch.verdicts,
-        "frames": watch.frames[-200:],
+        "frames": watch.frames[-MAX_FRAMES:],
         "broken": watch.broken,
         "rootdir": watch.rootdir,
         "lines": {path: sorted(lines) for path, lines in tracer.lines.items()},
-        "modules": sorted({name for name in sys.modules if _is_shared(name)}),
     }
 
 
@@ -171,17 +155,12 @@ def _is_inside(root: str, path: str) -> bool:
     return path.startswith(root + os.sep) and "site-packages" not in path
 
 
-def _is_shared(name: str) -> bool:
-    return name.split(".")[0] in sys.stdlib_module_names and not name.startswith(("__main__", "_autopilot"))
-
-
 def load(job: server.Job, connection: socket.socket) -> None:
     """Collect the tests of `job["args"]`, then serve trials that start from there."""
     prepare_process(job)
     overlay.install(job["texts"])
     loaded = _Loaded(job, connection)
-    if job.get("watch_import"):
-        sys.settrace(loaded.calls)
+    server.allow_cpu(server.LOAD_CPU_S)
     pytest.main(job["args"], plugins=[loaded.watch, loaded])
 
 
@@ -193,23 +172,21 @@ class _Loaded:
         self.slots = job["slots"]
         self.connection = connection
         self.watch = Watch(self.root)
-        self.calls = CallTracer(partial(_is_inside, self.root))
         self.items: dict[str, pytest.Item] = {}
         self.functions: dict[tuple[str, int, str], list[FunctionType]] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
-        sys.settrace(None)
         self.items = {item.nodeid: item for item in session.items}
         self._index_functions()
         gc.collect()
         gc.freeze()
+        server.allow_cpu(None)
         hello = {
             "id": "loaded",
             "items": list(self.items),
             "rootdir": self.watch.rootdir,
             "errors": [name for name, verdict in self.watch.verdicts.items() if verdict == "error"],
-            "at_import": sorted(self.calls.calls),
             "functions": sorted(self.functions),
         }
         self.connection.sendall(server.encode(hello))
@@ -245,7 +222,7 @@ class _Loaded:
             self._run(job["first"], stop=True)
         return {
             "verdicts": self.watch.verdicts,
-            "frames": self.watch.frames[-200:],
+            "frames": self.watch.frames[-MAX_FRAMES:],
             "lines": {path: sorted(lines) for path, lines in tracer.lines.items()},
             "events": job["trace_budget"] - tracer.left,
         }

@@ -21,7 +21,8 @@ TRACE_BUDGET = 500_000
 MIN_ROUNDS, MAX_ROUNDS = 200_000, 1_000_000
 """How often the loops of a changed function may go round in one trial: bounds of what is taken from the traces."""
 MIN_CPU_S = 5
-SESSION_CPU_S = 280
+SESSION_CPU_S = 150
+LOAD_WALL_S = 300
 _WINDOW = 6
 """Candidates handed out per worker, so that one at its time limit doesn't stop the others."""
 _WALL_FACTOR, _WALL_EXTRA_S = 3, 20
@@ -63,7 +64,6 @@ class Session:
     cpu_s: float = 0.0
     frames: tuple[tuple[str, int], ...] = ()
     lines: frozenset[tuple[str, int]] = frozenset()
-    modules: tuple[str, ...] = ()
 
 
 class Lab:
@@ -81,11 +81,6 @@ class Lab:
         self._ids = itertools.count()
         self._results: dict[int, server.Result] = {}
         self._owners: dict[int, server.Server] = {}
-
-    def restart_fresh(self) -> None:
-        """Start over from this process as it is now, with what it has imported meanwhile."""
-        self.fresh.close()
-        self.fresh = server.start(partial(_serve_fresh, self.workers))
 
     def close(self) -> None:
         for process in (self.fresh, self.loaded):
@@ -134,9 +129,9 @@ class Lab:
             self.loaded.close()
         job = {**self._command_job(command, paths, self.texts), "slots": self.workers}
         self.loaded = server.start(partial(sessions.load, job))
-        while self.loaded.alive and not self.loaded.results:
-            self.loaded.pump()
+        self.loaded.pump(LOAD_WALL_S)
         if not self.loaded.results:
+            self.loaded.close()
             self.items = []
             return []
         hello = self.loaded.results.pop()
@@ -262,7 +257,6 @@ def _session(root: str, result: server.Result) -> Session:
         lines=frozenset(
             (_relative(root, path), line) for path, lines in result.get("lines", {}).items() for line in lines
         ),
-        modules=tuple(result.get("modules", ())),
     )
 
 

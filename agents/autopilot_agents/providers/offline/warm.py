@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -22,14 +21,6 @@ def warm_up(root: str) -> None:
         path = getattr(module, "__file__", None)
         if path and os.path.realpath(path).startswith(root + os.sep) and "site-packages" not in path:
             del sys.modules[name]
-
-
-def import_all(names: Iterable[str]) -> None:
-    """Import the modules that can be imported; one that can't was special to the process it was seen in."""
-    for name in names:
-        if name not in sys.modules:
-            with contextlib.suppress(Exception):
-                importlib.import_module(name)
 
 
 @contextlib.contextmanager
