@@ -83,10 +83,13 @@ def test_a_gap_a_swap_and_a_foreign_record_are_refused(journal):
     """B10: the chain holds the records together; only the same line twice says nothing new."""
     lines = journal.splitlines(keepends=True)
     foreign, _ = encode(4, 1.5, "x", None, [], {}, "f" * 32)
+    jump, _ = encode(5, 1.5, "x", None, [], {}, read(journal)[2].hash)
     for damaged in (
         [*lines[:3], *lines[4:]],
         [*lines[:3], lines[4], lines[3], *lines[5:]],
         [*lines[:3], foreign, *lines[3:]],
+        [*lines[:3], foreign],
+        [*lines[:3], jump],
         lines[1:],
     ):
         with pytest.raises(JournalDamaged):
