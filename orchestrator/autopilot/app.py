@@ -14,13 +14,14 @@ from typing import Any
 
 import anyio
 
-from autopilot.asked import Asked, slots_of, think_through
+from autopilot.asked import Asked, slots_of, think_through, with_config
 from autopilot.config import DemoOptions, GcOptions, RunOptions
 from autopilot.ending import resume, work_until_ended
 from autopilot.home import Repository, exclude_folder, find_repository
 from autopilot.live import View
 from autopilot.preflight import refuse_unstartable_checks
 from autopilot.recorder import RunRecorder
+from autopilot.roadmap_change import follow_roadmap
 from autopilot.runs import (
     Settings,
     begin,
@@ -38,6 +39,8 @@ from autopilot_agents.pool import make_provider
 from autopilot_agents.protocols import Provider
 from autopilot_agents.providers.model_table import find_figures, load_table
 from autopilot_playbooks.loader import load_playbook
+from autopilot_playbooks.roadmap import load_roadmap
+from autopilot_playbooks.selection import select_phases
 from autopilot_state.errors import PreflightError
 from autopilot_state.ledger import Ledger
 from autopilot_state.lock import RepositoryLock
@@ -185,6 +188,8 @@ async def _make_parts(
             recorder, opened.folder, repository=repository.main, base=head, roadmap=plan.roadmap,
             roadmap_path=plan.path, targets=plan.targets, settings=settings, at=now,
         )  # fmt: skip
+    else:
+        _follow_roadmap(recorder, options, view)
     run = recorder.document["run"]
     playbook = (
         plan.playbook if plan else load_playbook(run["playbook"], search=[repository.folder / "playbooks"])
@@ -206,6 +211,17 @@ async def _make_parts(
         settings=settings, limits=limits, python=python, python_path=python_path, readable=readable_paths(python_path),
         max_agents=options.config.max_agents, notify=view.line,
     )  # fmt: skip
+
+
+def _follow_roadmap(recorder: RunRecorder, options: RunOptions, view: View) -> None:
+    """Read the run's roadmap file again, where it still is, and say in one line what changed."""
+    named = recorder.document["run"]["roadmap"]
+    if named is None or not Path(named).is_file():
+        return
+    roadmap = with_config(load_roadmap(Path(named)), options.config)
+    change = follow_roadmap(recorder, roadmap, select_phases(roadmap, options.phases))
+    if change is not None:
+        view.line(change.line)
 
 
 async def _capped(provider: Provider, cap_usd: float, recorder: RunRecorder) -> Provider:

@@ -38,7 +38,7 @@ class Asked:
 
 def think_through(options: RunOptions, repository: Repository) -> Asked:
     path = options.roadmap or _default_roadmap(repository)
-    roadmap = _with_config(load_roadmap(path), options.config)
+    roadmap = with_config(load_roadmap(path), options.config)
     playbook = load_playbook(_playbook_name(options, roadmap), search=[repository.folder / "playbooks"])
     return Asked(
         roadmap, path, select_phases(roadmap, options.phases), playbook, _threshold(options, playbook, roadmap),
@@ -58,7 +58,7 @@ def _default_roadmap(repository: Repository) -> Path:
     )
 
 
-def _with_config(roadmap: Roadmap, config: Config) -> Roadmap:
+def with_config(roadmap: Roadmap, config: Config) -> Roadmap:
     """Return the roadmap with the configuration's checks where phases name none, its guards and its set-up."""
     phases = tuple(
         phase

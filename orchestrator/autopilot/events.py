@@ -188,7 +188,7 @@ def unit_ended(
     if order_dependent:
         fields["order_dependent"] = True
     patch += [put(_unit(unit, key), value) for key, value in fields.items()]
-    return Event("unit.ended", patch, {}, unit)
+    return Event("unit.ended", patch, {"forget": [unit]}, unit)
 
 
 def unit_sent_back(unit: str, *, before: str, attempt: int, mode: str, reason: str) -> Event:
@@ -267,6 +267,22 @@ def unit_reopened(unit: str, row: Mapping[str, Any], *, new_attempt: bool) -> Ev
     return Event(
         "unit.reopened", patch + [put(_unit(unit, key), value) for key, value in fields.items()], {}, unit
     )
+
+
+def unit_reset(unit: str, row: Mapping[str, Any], units: Mapping[str, Mapping[str, Any]]) -> Event:
+    """The unit's contract changed: it begins anew with `row`, its sub-phases and all its operations are forgotten."""
+    below = _descendants(unit, units)
+    patch: list[Operation] = [
+        expect(_unit(unit, "digest"), units[unit]["digest"]),
+        put(pointer("units", unit), dict(row)),
+    ]
+    patch += [{"op": "remove", "path": pointer("units", child)} for child in below]
+    return Event("unit.reset", patch, {"forget": [unit, *below]}, unit)
+
+
+def _descendants(unit: str, units: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    children = list(units[unit]["children"])
+    return children + [below for child in children for below in _descendants(child, units)]
 
 
 def unit_interrupted(unit: str, *, before: str) -> Event:

@@ -49,12 +49,10 @@ class RunRecorder:
     # -- Journal -----------------------------------------------------------------------------------------------
 
     def record(self, event: Event) -> None:
-        """Append the event; what ended forgets its operations."""
+        """Append the event and show it."""
         record = self._store.append(
             event.kind, unit=event.unit, patch=event.patch, data=self._clean(event.data)
         )
-        if event.kind == "unit.ended" and event.unit is not None:
-            self._store.forget_operations(event.unit)
         self._on_record(record)
 
     # -- Recorder ----------------------------------------------------------------------------------------------

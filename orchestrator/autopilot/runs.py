@@ -94,6 +94,7 @@ def begin(
         "roadmap": str(roadmap_path) if roadmap_path else None,
         "roadmap_digest": ref.sha256,
         "roadmap_ref": ref.model_dump(),
+        "roadmap_changes": 0,
         "playbook": settings.playbook,
         "provider": settings.provider,
         "model": settings.model,

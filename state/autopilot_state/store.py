@@ -159,17 +159,18 @@ class Store:
         return record
 
     def found(self, unit: str, op: str) -> Mapping[str, Any] | None:
-        """Return what the `done` record of operation `op` holds, or None; ended units are forgotten."""
-        return self._operations.get(unit, {}).get(op)
+        """Return what the `done` record of operation `op` holds, or None.
 
-    def forget_operations(self, unit: str) -> None:
-        """Drop the operations of a unit that has ended: they can't be asked for again."""
-        self._operations.pop(unit, None)
+        A record whose data has `forget` drops the operations of those units: nothing asks for them any more.
+        """
+        return self._operations.get(unit, {}).get(op)
 
     def _index(self, record: Record) -> None:
         op = record.data.get("op")
         if op is not None:
             self._operations.setdefault(record.unit or "", {})[op] = record.data
+        for unit in record.data.get("forget", ()):
+            self._operations.pop(unit, None)
 
     def project(self, *, force: bool = False) -> None:
         """Replace state.json, at most once a second unless forced; never by what the journal does not hold."""

@@ -63,9 +63,10 @@ def test_what_was_done_is_found_again_after_a_restart(store):
     assert again.found("1", "1.a1.x") == live == {"op": "1.a1.x", "figures": [1, 2.5], "nothing": None}
     assert again.found("1", "1.a1.y") is None
     assert again.found("2", "1.a1.x") is None
-    again.forget_operations("1")
+    again.append("unit.ended", unit="1", data={"forget": ["1"]})
     assert again.found("1", "1.a1.x") is None
     again.close()
+    assert Store.open(store.run_dir, fs=QuickDisk()).found("1", "1.a1.x") is None
 
 
 def test_a_closed_store_leaves_the_last_state(store):
