@@ -112,7 +112,10 @@ def _dotted(path: str) -> str:
 
 
 def _imports(repo_dir: Path, path: str) -> set[str]:
-    """Return the dotted names that a file imports, those of `from package import module` in full."""
+    """Return the dotted names that a file imports, those of `from package import module` in full.
+
+    Of a relative import that is the part after the dots, which is enough to recognise the module.
+    """
     try:
         tree = ast.parse((repo_dir / path).read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -122,7 +125,6 @@ def _imports(repo_dir: Path, path: str) -> set[str]:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            above = PurePosixPath(path).parts[: -node.level] if node.level else ()
-            source = ".".join([*above, *([node.module] if node.module else [])])
-            names |= {source, *(f"{source}.{alias.name}" for alias in node.names)} - {""}
+            source = f"{node.module}." if node.module else ""
+            names |= {source.removesuffix("."), *(source + alias.name for alias in node.names)} - {""}
     return names

@@ -152,13 +152,12 @@ class _Finder:
         for default in (*function.args.defaults, *function.args.kw_defaults):
             if isinstance(default, ast.Constant):
                 self._constant(default)
-        self._block(function.body, is_function=True)
+        self._block(function.body)
 
-    def _block(self, body: list[ast.stmt], *, is_function: bool = False) -> None:
-        for index, statement in enumerate(body):
-            if not (is_function and index == 0 and _is_docstring(statement)):
-                self._deletion(statement, alone=len(body) == 1)
-                self._visit(statement)
+    def _block(self, body: list[ast.stmt]) -> None:
+        for statement in body:
+            self._deletion(statement, alone=len(body) == 1)
+            self._visit(statement)
 
     def _visit(self, node: ast.AST) -> None:
         if isinstance(node, _LEFT_ALONE):
@@ -170,7 +169,7 @@ class _Finder:
             if isinstance(value, ast.AST):
                 self._visit(value)
             elif isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                self._block(value, is_function=isinstance(node, Function))
+                self._block(value)
             elif isinstance(value, list):
                 for item in value:
                     if isinstance(item, ast.AST):
@@ -325,10 +324,6 @@ class _Finder:
             self._add(start, end, "pass", "deletion")
         elif not self._source[line_start:start].strip() and self._source[end : end + 1] == b"\n":
             self._add(line_start, end + 1, "", "deletion")
-
-
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and _is_literal_text(statement.value)
 
 
 def _is_literal_text(node: ast.expr) -> bool:

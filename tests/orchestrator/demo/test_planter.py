@@ -94,11 +94,9 @@ def test_a_pair_needs_both_edits(planted, package, run_suite, tmp_path, package_
 def edits_between(original, text):
     """Return the two mutations of one function that lead from one text to the other."""
     for one, two in combinations(find_mutations(original), 2):
-        if (
-            one.function == two.function
-            and not one.overlaps(two)
-            and apply_mutations(original, [one, two]) == text
-        ):
+        if one.function != two.function or one.end > two.start:
+            continue
+        if apply_mutations(original, [one, two]) == text:
             return one, two
     return None
 
@@ -130,6 +128,14 @@ def test_one_file_may_take_several_bugs(small, run_suite):
     assert not set(bugs[0].tests) & set(bugs[1].tests)
     failing, _ = run_suite(small)
     assert failing == {*bugs[0].tests, *bugs[1].tests, "test_small.py::test_red"}
+
+
+def test_bugs_that_one_test_notices_are_not_planted_together(small):
+    """Where every test sees both functions, the second bug would hide behind the first, so it is not planted."""
+    (small / "test_small.py").write_text(
+        "from small import double, next_one\ndef test_both(): assert double(next_one(1)) == 4\n"
+    )
+    assert len(plant_now(small, seed=1, count=2, one_per_file=False)) == 1
 
 
 def test_a_repository_without_passing_tests_gets_no_bugs(small):
