@@ -125,7 +125,7 @@ def _bundled(seed: int, python: str | None, bugs: int | None) -> _Order:
     modules = len(list((PACKAGE / BUNDLED_NAME).glob("[a-z]*.py")))
     return _Order(
         seed=seed,
-        title="Shopkit works again",
+        title="Repair shopkit",
         singles=count - pairs,
         pairs=pairs,
         one_per_file=count <= modules,
@@ -148,7 +148,7 @@ async def _of_repo(
     )
     return _Order(
         seed=seed,
-        title=f"{repo.resolve().name} works again",
+        title=f"Repair {' '.join(repo.resolve().name.split())}",
         singles=REPO_BUGS if bugs is None else bugs,
         pairs=0,
         one_per_file=False,
@@ -249,8 +249,18 @@ def _remove_stale(path: Path) -> None:
     """Remove what killed processes left of this demo."""
     for left in sorted(path.parent.glob(f".new-{path.name}-*")):
         pid = left.name.rpartition("-")[2]
-        if pid.isdigit() and not Path("/proc", pid).exists():
+        if pid.isdigit() and not _is_alive(int(pid)):
             shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 async def _demo_at(path: Path, *, reused: bool) -> DemoRepository:
