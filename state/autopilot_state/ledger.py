@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from autopilot_state.fs import FileSystem, append_durably
+from autopilot_state.fs import FileSystem, append_durably, sync_directory
 
 LEDGER_NAME = "usage.jsonl"
 
@@ -23,6 +23,7 @@ class Ledger:
         self._fs = fs
         self._now = now
         self._fd = fs.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        sync_directory(fs, run_dir)
 
     def append(self, entry: Mapping[str, Any]) -> None:
         """Write one request's account and return when it can't be lost.

@@ -176,7 +176,7 @@ async def test_roles_that_need_a_model_are_refused(role: str) -> None:
     """Roles that judge are not played at all."""
     with pytest.raises(ProviderRefused) as refused:
         await ask(role, brief())
-    assert refused.value.code == "AP310"
+    assert refused.value.code == "AP320"
 
 
 async def test_usage_counts_text_and_costs_nothing() -> None:

@@ -43,14 +43,14 @@ class OfflineProvider:
         """Return the plan, the next tool call, or the edit operations.
 
         Raises:
-            ProviderRefused: AP310, the role needs a model; AP311, there is no brief to work from.
+            ProviderRefused: AP320, the role needs a model; AP321, there is no brief to work from.
         """
         await anyio.lowlevel.checkpoint()
         if request.role == "aligner":
             return _text(request, answer("nothing to align: the search edits one cause at a time", []))
         if request.role not in ("planner", "builder"):
             raise ProviderRefused(
-                "AP310",
+                "AP320",
                 f"the offline provider can't play the role {request.role}",
                 why="offline plays planner and builder only",
                 fix="configure a provider with a model, or a playbook without this role",
@@ -128,7 +128,7 @@ def _brief_of(request: Request) -> Brief:
         if brief is not None:
             return brief
     raise ProviderRefused(
-        "AP311",
+        "AP321",
         "the request holds no brief",
         why="the offline provider works from the brief alone",
         fix="this is a bug of Autopilot's; please report it",
