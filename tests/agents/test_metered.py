@@ -51,8 +51,7 @@ async def test_parallel_workers_never_spend_more_than_the_cap() -> None:
         for _ in range(5):
             try:
                 answer = await provider.complete(request())
-            except ProviderRefused as error:
-                assert error.code == "AP330"
+            except ProviderRefused:
                 refused += 1
                 return
             spent += FIGURES.cost_usd(answer.usage)
@@ -71,7 +70,7 @@ async def test_a_call_that_does_not_fit_is_not_made() -> None:
     inner = ScriptedProvider(lambda _: reply(1))
     provider = Metered(inner, FIGURES, cap_usd=0.001, spent_usd=lambda: 0.0)
 
-    with pytest.raises(ProviderRefused):
+    with pytest.raises(ProviderRefused, match="the cap"):
         await provider.complete(request(max_tokens=64_000))
 
     assert inner.requests == []
