@@ -39,11 +39,28 @@ class Asked:
 def think_through(options: RunOptions, repository: Repository) -> Asked:
     path = options.roadmap or _default_roadmap(repository)
     roadmap = with_config(load_roadmap(path), options.config)
+    if options.force:
+        roadmap = _undone(roadmap, options.phases)
     playbook = load_playbook(_playbook_name(options, roadmap), search=[repository.folder / "playbooks"])
     return Asked(
         roadmap, path, select_phases(roadmap, options.phases), playbook, _threshold(options, playbook, roadmap),
         slots_of(options),
     )  # fmt: skip
+
+
+def _undone(roadmap: Roadmap, phases: str | None) -> Roadmap:
+    """Return the roadmap with the phases that were asked for open again, also those marked `[x]`."""
+    opened = roadmap.model_copy(
+        update={"phases": tuple(p.model_copy(update={"done": False}) for p in roadmap.phases)}
+    )
+    again = set(select_phases(opened, phases))
+    return roadmap.model_copy(
+        update={
+            "phases": tuple(
+                p.model_copy(update={"done": p.done and p.id not in again}) for p in roadmap.phases
+            )
+        }
+    )
 
 
 def _default_roadmap(repository: Repository) -> Path:
