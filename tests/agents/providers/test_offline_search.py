@@ -223,15 +223,16 @@ def test_two_causes_are_repaired_together_and_alike_with_any_number_of_workers(s
 def test_a_repair_that_breaks_another_command_is_rejected(tmp_path: Path) -> None:
     """What satisfies the searched test but breaks a test of another command is passed over for a sound one."""
     code = "def scale(number):\n    return number + 2\n"
-    make_package(tmp_path, code, "from pkg.mod import scale\ndef test_two(): assert scale(3) == 1\n")
+    make_package(tmp_path, code, "from pkg.mod import scale\ndef test_three(): assert scale(3) == 6\n")
     (tmp_path / "tests" / "test_more.py").write_text(
-        "from pkg.mod import scale\ndef test_more(): assert scale(2) in (0, 4)\n"
-        "def test_next(): assert scale(7) in (5, 9)\n"
+        "from pkg.mod import scale\ndef test_two(): assert scale(2) == 4\n"
     )
     first = "python -m pytest tests/test_mod.py -q"
-    overfit = Spec(first, commands=("python -m pytest tests/test_more.py -q",), workers=1)
-    texts = apply(tmp_path, search(tmp_path, overfit))
-    assert texts["pkg/mod.py"].endswith("number - 2\n")
+    alone = apply(tmp_path, search(tmp_path, Spec(first, workers=1, touches=("pkg/*",), max_candidates=2)))
+    assert alone == {}, "number + 3 satisfies the first command and breaks the other test file"
+    both = Spec(first, commands=("python -m pytest tests/test_more.py -q",), workers=1)
+    texts = apply(tmp_path, search(tmp_path, both))
+    assert texts["pkg/mod.py"].endswith("number * 2\n")
 
 
 def test_an_impossible_repair_is_an_empty_set_that_says_so(tmp_path: Path) -> None:

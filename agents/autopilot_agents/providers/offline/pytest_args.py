@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -104,6 +104,7 @@ _QUIET = (
     "-p",
     "no:cacheprovider",
 )
+_PLUGIN_OPTIONS = {"xdist": ("-n", "0"), "pytest_cov": ("--no-cov",), "randomly": ("-p", "no:randomly")}
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,9 @@ class PytestCommand:
     module_form: bool = True
     """`python -m pytest` puts the current folder on the path, the bare `pytest` does not."""
 
-    def arguments(self, paths: tuple[str, ...] | None = None) -> list[str]:
-        """Return the arguments for `pytest.main`, with `paths` in place of the command's own."""
-        return [*_QUIET, *_plugin_options(), *self.options, *(self.paths if paths is None else paths)]
+    def arguments(self, paths: tuple[str, ...] | None, plugin_options: tuple[str, ...]) -> list[str]:
+        """Return the arguments for `pytest.main`, with `paths` in place of the command's own if given."""
+        return [*_QUIET, *plugin_options, *self.options, *(self.paths if paths is None else paths)]
 
 
 def parse(command: str) -> PytestCommand | None:
@@ -197,13 +198,10 @@ def _is_dropped(name: str) -> bool:
     )
 
 
-def _plugin_options() -> list[str]:
-    """Return what keeps plugins from starting processes, shuffling or measuring, where they are installed."""
-    options = []
-    if importlib.util.find_spec("xdist"):
-        options += ["-n", "0"]
-    if importlib.util.find_spec("pytest_cov"):
-        options += ["--no-cov"]
-    if importlib.util.find_spec("pytest_randomly"):
-        options += ["-p", "no:randomly"]
-    return options
+def plugin_options(loaded: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return what keeps those plugins that are loaded from starting processes, shuffling or measuring."""
+    options: list[str] = []
+    for name, wanted in _PLUGIN_OPTIONS.items():
+        if loaded(name):
+            options += wanted
+    return tuple(options)

@@ -95,8 +95,7 @@ class Search:
         self.log = log
         self.command = commands[0]
         self.tried = 0
-        warm_up(root)
-        self.lab = Lab(root, spec.workers)
+        self.lab = Lab(root, spec.workers, warm_up(root))
         self.baseline = Baseline(self.lab, commands, spec.failing)
         self.skip = spec.skip_accepted
         self.repairs: list[Candidate] = []
@@ -139,6 +138,9 @@ class Search:
         if self.spec.failing:
             return list(self.spec.failing)
         red = self.baseline.red()
+        unusable = [session.status for session in self.baseline.sessions if session.status in (3, 4)]
+        if unusable:
+            raise NoRepair(f"no repair: pytest itself can't run the check, it ends with status {unusable[0]}")
         if not red:
             raise NoRepair("nothing to repair: no test of the check is red")
         return red

@@ -59,6 +59,8 @@ class Session:
     """How a whole pytest session ended; `finished` is False when it was killed at a limit."""
 
     finished: bool
+    status: int
+    """pytest's own exit status; 3 and up mean that no test was run."""
     verdicts: dict[str, str]
     rootdir: str = ""
     cpu_s: float = 0.0
@@ -69,9 +71,10 @@ class Session:
 class Lab:
     """Runs tests of one worktree on changed texts, without writing to it."""
 
-    def __init__(self, root: str, workers: int) -> None:
+    def __init__(self, root: str, workers: int, plugin_options: tuple[str, ...]) -> None:
         self.root = root
         self.workers = workers
+        self.plugin_options = plugin_options
         self.texts: dict[str, str] = {}
         self.rootdir = root
         self.fresh = server.start(partial(_serve_fresh, workers))
@@ -115,7 +118,7 @@ class Lab:
     ) -> server.Job:
         return {
             "root": self.root,
-            "args": command.arguments(None if paths is None else tuple(paths)),
+            "args": command.arguments(None if paths is None else tuple(paths), self.plugin_options),
             "environment": command.environment,
             "module_form": command.module_form,
             "texts": {os.path.join(self.root, path): text for path, text in texts.items()},  # noqa: PTH118
@@ -250,6 +253,7 @@ def _serve_fresh(workers: int, connection: socket.socket) -> None:
 def _session(root: str, result: server.Result) -> Session:
     return Session(
         finished=bool(result.get("done")),
+        status=result.get("status", -1),
         verdicts=result.get("verdicts", {}),
         rootdir=result.get("rootdir", ""),
         cpu_s=result.get("cpu_s", 0.0),

@@ -10,17 +10,34 @@ from collections.abc import Iterator
 
 import pytest
 
+from .pytest_args import plugin_options
 
-def warm_up(root: str) -> None:
-    """Run pytest on an empty folder; what it imported from below `root` is forgotten again."""
+
+class _Options:
+    """A pytest plugin that notes which options the other plugins need."""
+
+    def __init__(self) -> None:
+        self.found: tuple[str, ...] = ()
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        self.found = plugin_options(config.pluginmanager.has_plugin)
+
+
+def warm_up(root: str) -> tuple[str, ...]:
+    """Run pytest on an empty folder and return the options that keep its plugins quiet; what was imported from
+    below `root` is forgotten again.
+    """
+    options = _Options()
     with tempfile.TemporaryDirectory() as empty, _nowhere():
         pytest.main(
-            ["-q", "--assert=plain", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", empty, empty]
+            ["-q", "--assert=plain", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", empty, empty],
+            plugins=[options],
         )
     for name, module in list(sys.modules.items()):
         path = getattr(module, "__file__", None)
         if path and os.path.realpath(path).startswith(root + os.sep) and "site-packages" not in path:
             del sys.modules[name]
+    return options.found
 
 
 @contextlib.contextmanager

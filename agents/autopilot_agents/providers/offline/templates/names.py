@@ -53,7 +53,9 @@ def variable(context: Context, node: ast.AST) -> Iterator[Edit]:
     if not isinstance(node, ast.Name) or _is_callee(context, node):
         return
     stored = isinstance(node.ctx, ast.Store)
-    names = [name for name in context.scope.names_for(node) if name not in (node.id, "self", "cls")]
+    looked_into = isinstance(context.parent(node), ast.Attribute)
+    own = () if looked_into else ("self", "cls")  # where an attribute is looked up, they are likely
+    names = [name for name in context.scope.names_for(node) if name not in (node.id, *own)]
     prior = 0.25 if stored else 0.5
     for text, weight, kind in weighted("variable", prior, names[:25], 0.94):
         yield context.replace(node, text, weight, kind)

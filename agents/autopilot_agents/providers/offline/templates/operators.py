@@ -161,7 +161,7 @@ def assignment(context: Context, node: ast.AST) -> Iterator[Edit]:
     elif (
         isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple)
     ):
-        for text, prior in (("+=", 0.45), ("-=", 0.25), ("*=", 0.15), ("|=", 0.15), ("&=", 0.1)):
+        for text, prior in (("+=", 0.6), ("-=", 0.3), ("*=", 0.15), ("|=", 0.15), ("&=", 0.1)):
             yield from context.token(node.targets[0], node.value, "=", text, prior, "assignment operator")
 
 
