@@ -10,14 +10,14 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from autopilot.asked import Asked, slots_of, think_through, with_config
 from autopilot.config import DemoOptions, GcOptions, RunOptions
-from autopilot.ending import resume, work_until_ended
 from autopilot.home import Repository, exclude_folder, find_repository
+from autopilot.interpreters import interpreter, readable_paths
 from autopilot.live import View
 from autopilot.preflight import refuse_unstartable_checks
 from autopilot.recorder import RunRecorder
@@ -29,7 +29,6 @@ from autopilot.runs import (
     free_run_folder,
     load_roadmap_of,
 )
-from autopilot.session import Parts, interpreter, readable_paths
 from autopilot.split import SplitLimits
 from autopilot_agents.hands.git import Git, discover, refuse_executable_config, refuse_unusual_state
 from autopilot_agents.hands.redact import Redactor
@@ -45,6 +44,9 @@ from autopilot_state.errors import PreflightError
 from autopilot_state.ledger import Ledger
 from autopilot_state.lock import RepositoryLock
 from autopilot_state.store import Store
+
+if TYPE_CHECKING:
+    from autopilot.session import Parts
 
 
 def run_command(options: RunOptions, view: View) -> int:
@@ -122,6 +124,9 @@ async def run_here(options: RunOptions, view: View, *, allow_no_sandbox: bool, c
         git = Git(found)
         if plan is not None:
             await refuse_unstartable_checks(plan.roadmap, plan.targets, git, found.head, sandbox, options)
+        # Only now what costs seconds to import: whoever made a mistake has been told by now.
+        from autopilot.ending import resume, work_until_ended
+
         exclude_folder(repository)
         folder = existing or free_run_folder(repository)
         lock.describe({"run": folder.name})
@@ -204,6 +209,8 @@ async def _make_parts(
         max_children=playbook.split.max_children,
         max_depth=min(playbook.split.max_depth, options.config.max_split_depth),
     )
+    from autopilot.session import Parts
+
     python, python_path = interpreter(options)
     return Parts(
         repository=repository, git=git, recorder=recorder, provider=provider, sandbox=sandbox,

@@ -11,10 +11,10 @@ from autopilot.checks import python_environment
 from autopilot.config import RunOptions
 from autopilot.contracts import Contracts
 from autopilot.home import find_repository, find_run
+from autopilot.interpreters import interpreter, readable_paths
 from autopilot.junit import parse_junit
 from autopilot.recorder import ReadOnlyRun
 from autopilot.scheduling import SATISFIED
-from autopilot.session import interpreter, readable_paths
 from autopilot_agents.hands.git import Git, discover
 from autopilot_agents.hands.redact import Redactor
 from autopilot_agents.hands.sandbox import Sandbox, detect_sandbox

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +13,9 @@ from typing import Any
 import anyio
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-import autopilot_agents
 from autopilot.cast import Cast
 from autopilot.checkpoints import open_checkpoints
 from autopilot.checks import CheckRunner
-from autopilot.config import RunOptions
 from autopilot.contracts import Contracts, ticket_fields
 from autopilot.engine.local import LocalEngine
 from autopilot.events import Event
@@ -213,19 +210,3 @@ def _keep_crash(parts: Parts, unit: str, error: Exception) -> None:
     text = "".join(traceback.format_exception(error))
     ref = parts.recorder.put_artifact(unit, "crash.txt", parts.redactor.text(text).encode())
     parts.recorder.record(Event("unit.crashed", [], {"ref": ref.model_dump()}, unit))
-
-
-def interpreter(options: RunOptions) -> tuple[str, tuple[Path, ...]]:
-    """Return the command of the interpreter that the checks use, and the folder that holds it."""
-    named = options.python or options.config.python
-    if named is None:
-        return "python3", ()
-    path = Path(named).absolute()
-    return str(path), (path.parent,)
-
-
-def readable_paths(python_path: Sequence[Path]) -> tuple[Path, ...]:
-    """Return what commands must be able to read although it may lie in a hidden folder: us, and the interpreter."""
-    ours = Path(autopilot_agents.__file__).resolve().parent.parent
-    prefixes = [Path(sys.prefix), Path(sys.base_prefix)]
-    return tuple(dict.fromkeys([ours, *prefixes, *(folder.parent for folder in python_path)]))

@@ -73,7 +73,8 @@ def _phases(bugs: Sequence[PlantedBug]) -> list[_Phase]:
     together = _for_one_phase(bugs)
     singles = [_single(bug) for bug in bugs if bug not in together]
     if not together:
-        return [_after(phase, "1") if index == 2 else phase for index, phase in enumerate(singles)]
+        # A bug that is not found must not keep the others from being looked for.
+        return singles
     large = _Phase("UAT fixes", "What the acceptance test found, each in another place.", together, True, "1")
     rest = [_after(phase, UAT_PHASE) if index == 0 else phase for index, phase in enumerate(singles[2:])]
     return [*singles[:2], large, *rest]
