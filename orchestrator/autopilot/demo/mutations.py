@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -107,18 +107,35 @@ def find_mutations(source: bytes) -> list[Mutation]:
     except (SyntaxError, ValueError):
         return []
     finder = _Finder(source)
+    parts: list[tuple[int, int]] = []
     for name, function in _functions(tree, ""):
         finder.search(name, function)
-    return [each for each in sorted(set(finder.found), key=_order) if _compiles(source, each)]
+        parts.append(_lines_of(function, source))
+    return [each for each in sorted(set(finder.found), key=_order) if _compiles(source, each, parts)]
 
 
 def _order(mutation: Mutation) -> tuple[int, int, bytes, str]:
     return mutation.start, mutation.end, mutation.replacement, mutation.kind
 
 
-def _compiles(source: bytes, mutation: Mutation) -> bool:
+def _lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef, source: bytes) -> tuple[int, int]:
+    """Return where the whole lines of a function begin and end, decorators included, in bytes."""
+    lines = source.split(b"\n")
+    first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
+    start = sum(len(line) + 1 for line in lines[: first - 1])
+    return start, start + sum(len(line) + 1 for line in lines[first - 1 : function.end_lineno])
+
+
+def _compiles(source: bytes, mutation: Mutation, parts: Sequence[tuple[int, int]]) -> bool:
+    """Say whether the mutated function compiles; compiling the module each time would be quadratic in its size."""
+    start, end = next(
+        (part for part in parts if part[0] <= mutation.start and mutation.end <= part[1]), (0, len(source))
+    )
+    text = source[start : mutation.start] + mutation.replacement + source[mutation.end : end]
+    if text[:1] in b" \t":
+        text = b"if 1:\n" + text
     try:
-        compile(apply_mutations(source, [mutation]), "<mutant>", "exec", dont_inherit=True)
+        compile(text, "<mutant>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return False
     return True
