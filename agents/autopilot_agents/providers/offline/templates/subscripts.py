@@ -53,6 +53,9 @@ def slice_bounds(context: Context, node: ast.AST) -> Iterator[Edit]:
         options += [(f"{lower}:{lower} + 1", 0.15)] if lower else []
     if not lower:
         options += [(f"1:{upper}{tail}", 0.4), (f"-1:{upper}{tail}", 0.1)]
+    for bound in context.scope.literals_near(node.lineno, int, 3):
+        options += [(f"{lower}:{bound}{tail}", 0.3)] if not upper else []
+        options += [(f"{bound}:{upper}{tail}", 0.2)] if not lower else []
     if step:
         options += [(f"{lower}:{upper}", 0.45)]
     else:
