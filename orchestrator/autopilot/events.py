@@ -63,6 +63,7 @@ def unit_row(
         "commit": None,
         "base": None,
         "tests": None,
+        "logs": [],
         "context_pct": None,
         "usage": None,
         "started_at": None,
@@ -183,6 +184,7 @@ def unit_ended(
     }
     if evidence is not None:
         fields["tests"] = evidence.tests.model_dump()
+        fields["logs"] = list(dict.fromkeys(check.log.path for check in evidence.checks if check.log))[:8]
     if commit is not None:
         fields["commit"] = commit
     if order_dependent:

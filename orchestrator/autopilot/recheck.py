@@ -12,10 +12,10 @@ from autopilot.config import RunOptions
 from autopilot.contracts import Contracts
 from autopilot.home import find_repository, find_run
 from autopilot.interpreters import interpreter, readable_paths
-from autopilot.junit import parse_junit
+from autopilot.junit import TestResult, parse_junit
 from autopilot.recorder import ReadOnlyRun
 from autopilot.scheduling import SATISFIED
-from autopilot_agents.hands.git import Git, discover
+from autopilot_agents.hands.git import Git, clone_commit, discover
 from autopilot_agents.hands.redact import Redactor
 from autopilot_agents.hands.sandbox import Sandbox, detect_sandbox
 from autopilot_agents.hands.shell import ShellLimits, run_shell
@@ -34,17 +34,7 @@ async def recheck(options: RunOptions) -> dict[str, Any]:
     found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="autopilot-recheck-") as name:
         clone = Path(name) / "clone"
-        await git.run(
-            "clone",
-            "-q",
-            "--no-local",
-            "--no-checkout",
-            str(git.common_dir),
-            str(clone),
-            cwd=Path(name),
-            env=_LOCAL,
-        )
-        await Git(clone).run("checkout", "-q", "--detach", document["run"]["head"])
+        await clone_commit(git.common_dir, clone, document["run"]["head"])
         runner = _Again(options, sandbox, clone)
         if run.roadmap().setup:
             await runner.shell(str(run.roadmap().setup), 3600.0, Path(name))
@@ -55,10 +45,6 @@ async def recheck(options: RunOptions) -> dict[str, Any]:
                 for check in contracts.checks(unit, mode):
                     found.append({"unit": unit, "check": check.id, **await runner.check(check)})
     return {"run": document["run"]["id"], "commit": document["run"]["head"], "checks": found}
-
-
-_LOCAL = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.file.allow", "GIT_CONFIG_VALUE_0": "always"}
-"""A clone by path is the file protocol, which is off for everything else."""
 
 
 async def _no_files(_: str) -> list[str]:
@@ -73,17 +59,29 @@ class _Again:
         self._clone = clone
         _, self._python_path = interpreter(options)
         self._redactor = Redactor.from_environ(os.environ)
+        self._seen: dict[str, tuple[tuple[int, float], dict[str, TestResult]]] = {}
 
     async def check(self, check: Check) -> dict[str, Any]:
-        with tempfile.TemporaryDirectory(prefix="autopilot-check-") as scratch:
-            result = await self.shell(check.command, check.timeout_s, Path(scratch))
-            report = Path(scratch) / "junit.xml"
-            tests = parse_junit(report.read_bytes()) if report.exists() else {}
-        green = result[0] == 0
+        """Return what one check says; a command that several units share runs once."""
+        if check.command not in self._seen:
+            with tempfile.TemporaryDirectory(prefix="autopilot-check-") as scratch:
+                ended = await self.shell(check.command, check.timeout_s, Path(scratch))
+                report = Path(scratch) / "junit.xml"
+                self._seen[check.command] = (
+                    ended,
+                    parse_junit(report.read_bytes()) if report.exists() else {},
+                )
+        (exit_code, duration_s), tests = self._seen[check.command]
+        green = exit_code == 0
         if check.tests:
             green = all(test in tests and tests[test].status == "passed" for test in check.tests)
-        return {"command": check.command, "tests": len(check.tests), "exit_code": result[0], "green": green,
-                "duration_s": round(result[1], 3)}  # fmt: skip
+        return {
+            "command": check.command,
+            "tests": len(check.tests),
+            "exit_code": exit_code,
+            "green": green,
+            "duration_s": round(duration_s, 3),
+        }
 
     async def shell(self, command: str, timeout_s: float, scratch: Path) -> tuple[int, float]:
         """Return exit status and seconds of a command in the clone."""

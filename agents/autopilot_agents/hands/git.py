@@ -33,6 +33,7 @@ __all__ = [
     "GitResult",
     "MergeResult",
     "Repository",
+    "clone_commit",
     "discover",
     "fingerprint_config",
     "refuse_executable_config",
@@ -321,6 +322,22 @@ async def _require_version() -> None:
         raise PreflightError(
             "AP605", f"this git is too old: {said}", why="merging without a worktree", fix=fix
         )
+
+
+async def clone_commit(source: Path, target: Path, commit: str) -> Git:
+    """Return git for a fresh clone of the repository at `source`, with `commit` checked out in `target`.
+
+    Raises:
+        GitError: AP610, it can't be cloned.
+    """
+    # A clone by path is the file protocol, which is off for everything else.
+    words = ["-c", "protocol.file.allow=always", "clone", "-q", "--no-local", "--no-checkout"]
+    result = await run_git([*words, str(source), str(target)], cwd=target.parent)
+    if result.exit_status != 0:
+        raise _failed(("clone",), result)
+    git = Git(target)
+    await git.checkout_into(target, commit)
+    return git
 
 
 async def refuse_unusual_state(repo: Repository) -> None:

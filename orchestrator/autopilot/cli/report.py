@@ -75,7 +75,8 @@ def logs(args: argparse.Namespace) -> Result:
         raise UsageError(
             "AP659", f"run {folder.name} has no unit {args.unit!r}", fix=f"autopilot status {folder.name}"
         )
-    files = _files(folder / "artifacts" / args.unit)
+    shared = [folder / "artifacts" / name for name in document["units"][args.unit].get("logs", [])]
+    files = _files(folder / "artifacts" / args.unit) + [path for path in shared if path.is_file()]
     if not files:
         return Result([f"{args.unit} has left no files yet"], {"unit": args.unit, "artifacts": []})
     entries = [_entry(folder, path, full=args.full) for path in files]
