@@ -72,7 +72,8 @@ class CheckRunner:
         run = await self._run(check, worktree, tree, op[1:])
         ref = self.recorder.put_artifact("", f"{op[1:]}.json", _encode(run))
         self.recorder.done(op, "", "check", {"exit": run.exit_code, "ref": ref.model_dump()})
-        return run
+        # What was stored, not what was seen: a restart must not find another result than this life worked with.
+        return _decode(self.recorder.get_artifact(ref))
 
     def known(self, check: Check, tree: str, *, again: int = 0) -> CheckRun | None:
         """Return how `check` ended on `tree` when it ran there before."""

@@ -43,6 +43,7 @@ def unit_row(
     """
     return {
         "name": name,
+        "digest": None,
         "parent": parent,
         "children": [],
         "deps": list(deps),

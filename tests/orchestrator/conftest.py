@@ -21,7 +21,8 @@ def run_fields(run_id: str, **more: Any) -> dict[str, Any]:
     fields = {
         "id": run_id, "status": "running", "reason": None, "exit_code": None, "repository": "/srv/shop",
         "base": "b" * 40, "head": "b" * 40, "branch": f"autopilot/{run_id}", "roadmap": "/srv/shop/ROADMAP.md",
-        "roadmap_digest": "d" * 64, "playbook": "standard", "provider": "anthropic", "model": "claude", "threshold": 9.5,
+        "roadmap_digest": "d" * 64,
+        "roadmap_ref": {"path": "shared/roadmap.json", "sha256": "d" * 64}, "roadmap_changes": 0, "playbook": "standard", "provider": "anthropic", "model": "claude", "threshold": 9.5,
         "quality": True, "review": "none", "sandbox": "bwrap", "max_parallel": 4, "slots": 4, "context_window": 200_000,
         "started_at": BEGIN, "ended_at": None, "active_s": 0.0, "notes": [], "cost_known": True,
     }  # fmt: skip

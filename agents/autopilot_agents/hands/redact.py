@@ -158,7 +158,7 @@ class Redactor:
                 found.append((at, at + len(value)))
                 at = data.find(value, at + 1)
         lowered = data.lower()
-        for pattern in _PATTERNS:
+        for pattern in self._patterns:
             for hint in pattern.hints:
                 found += _matches(pattern, hint, data, lowered, start)
         return _merged(found)

@@ -78,7 +78,7 @@ _TESTS = ("fixed", "still_red", "broken")
 
 def _state() -> Schema:
     unit = {
-        "name": _TEXT, "parent": _one_of("string", "null"), "children": _TEXTS, "deps": _TEXTS, "after": _TEXTS,
+        "name": _TEXT, "digest": _one_of("string", "null"), "logs": _TEXTS, "parent": _one_of("string", "null"), "children": _TEXTS, "deps": _TEXTS, "after": _TEXTS,
         "split_base": _one_of("string", "null"), "targeted": _FLAG, "done": _FLAG,
         "split": {"type": ["object", "null"], "properties": {"kept": _TEXTS, "contracts": {"type": "object"}}}, "attempts_before": _COUNT, "split_refusals": _COUNT,
         "status": {"enum": ["waiting", "queued", "running", "merging", "split", "ended"]}, "mode": _TEXT,
@@ -91,7 +91,8 @@ def _state() -> Schema:
     run = {
         "id": _TEXT, "status": {"enum": ["running", "stopped", "finished"]}, "reason": _one_of("string", "null"),
         "exit_code": _one_of("integer", "null"), "repository": _TEXT, "base": _TEXT, "head": _TEXT, "branch": _TEXT,
-        "roadmap": _one_of("string", "null"), "roadmap_digest": _TEXT, "playbook": _TEXT, "provider": _TEXT,
+        "roadmap": _one_of("string", "null"), "roadmap_digest": _TEXT,
+        "roadmap_ref": {"type": "object"}, "roadmap_changes": _COUNT, "playbook": _TEXT, "provider": _TEXT,
         "model": _one_of("string", "null"), "threshold": _NUMBER, "quality": _FLAG, "review": _TEXT, "sandbox": _TEXT,
         "max_parallel": _COUNT, "slots": _COUNT, "context_window": _one_of("integer", "null"), "started_at": _NUMBER,
         "ended_at": _one_of("number", "null"), "active_s": _NUMBER, "notes": _TEXTS, "cost_known": _FLAG,

@@ -205,3 +205,11 @@ def test_any_text_is_taken(text: str) -> None:
     redactor = Redactor([SECRET])
     once = redactor.text(text)
     assert redactor.text(once) == once
+
+
+def test_the_exact_redactor_changes_known_values_only():
+    """What is read back and acted on (code, test ids, contracts) keeps whatever only looks like a secret."""
+    code = b"test_url[http://wiki:pass@example.org] api_key = 'abcdefgh12345678' value-of-a-key"
+    exact = Redactor(["value-of-a-key"]).exact()
+    assert exact.bytes(code) == code.replace(b"value-of-a-key", b"[redacted]")
+    assert Redactor().bytes(code) != code
