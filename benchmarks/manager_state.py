@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import anyio
+
 from autopilot import events
 from autopilot.fakes import FixedDesk, InstantQueue, ScriptedEngine, StoreJournal
 from autopilot.manager import Manager

@@ -12,6 +12,7 @@ import pytest
 from autopilot_agents.brief import Brief, BriefCheck, BriefItem, Plan
 from autopilot_agents.errors import ProviderRefused
 from autopilot_agents.protocols import Message, Reply, Request, ToolResult, ToolSpec
+from autopilot_agents.providers.offline.planning import plan_for
 from autopilot_agents.providers.offline.provider import OfflineProvider, search_command
 from autopilot_agents.providers.offline.pytest_args import parse
 from autopilot_agents.providers.offline.spec import Spec, decode
@@ -210,3 +211,17 @@ def test_commands_are_understood(command: str, options: tuple[str, ...], paths: 
 def test_other_commands_are_not_taken_for_pytest(command: str) -> None:
     """A command that runs something else, or elsewhere, is left alone."""
     assert parse(command) is None
+
+
+def test_parts_have_names_of_their_own_whatever_the_issues_say():
+    """Equal headlines, equal texts and long texts still give names that no two parts share."""
+    issues = [
+        BriefItem(id="1.i1", text="`a.py` misbehaves: 3 tests fail"),
+        BriefItem(id="1.i2", text="`a.py` misbehaves: 4 tests fail"),
+        BriefItem(id="1.i3", text="same"),
+        BriefItem(id="1.i4", text="same"),
+        BriefItem(id="1.i5", text="`b.py` misbehaves: 4 tests fail"),
+    ]
+    names = [part.name for part in plan_for(Brief(unit="1", name="x", issues=tuple(issues))).parts]
+    assert names[4] == "b.py misbehaves"
+    assert len({name.casefold() for name in names}) == 5

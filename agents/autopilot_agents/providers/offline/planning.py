@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
@@ -16,7 +17,10 @@ def plan_for(brief: Brief) -> Plan:
     """Return the plan: parts where there are two issues or more, and a deliverable per named file."""
     files = sorted({file for item in (*brief.issues, *brief.criteria) for file in named_files(item)})
     claims = _claims(brief)
-    parts = [_part(brief, issue, claims[issue.id]) for issue in brief.issues] if len(brief.issues) > 1 else []
+    names = _names(brief.issues)
+    parts = [_part(brief, issue, names[issue.id], claims[issue.id]) for issue in brief.issues]
+    if len(parts) == 1:
+        parts = []
     return Plan(
         deliverables=tuple(Deliverable(path=file) for file in files),
         files_to_read=tuple(files),
@@ -32,14 +36,14 @@ def named_files(item: BriefItem) -> list[str]:
     return [path for path in dict.fromkeys(paths) if not _is_test(path)]
 
 
-def _part(brief: Brief, issue: BriefItem, tests: frozenset[str]) -> PlanChild:
+def _part(brief: Brief, issue: BriefItem, name: str, tests: frozenset[str]) -> PlanChild:
     checks = []
     for check in brief.checks:
         own = tuple(test for test in check.failing if test in tests)
         if own:
             checks.append(ChildCheck(command=check.command, tests=own))
     return PlanChild(
-        name=_name(issue),
+        name=name,
         scope=issue.text[:200],
         issues=(issue.id,),
         own_checks=tuple(checks),
@@ -47,11 +51,32 @@ def _part(brief: Brief, issue: BriefItem, tests: frozenset[str]) -> PlanChild:
     )
 
 
-def _name(issue: BriefItem) -> str:
-    text = " ".join(issue.text.replace("`", "").split())
-    if len(text) > NAME_CHARS:
-        text = text[: NAME_CHARS - 3].rsplit(" ", 1)[0].rstrip(" ,;:.-") + "..."
-    return text or issue.id
+def _names(issues: Sequence[BriefItem]) -> dict[str, str]:
+    """Return a short name for each issue, no two the same: its headline, its text, or its text with its id."""
+    names: dict[str, str] = {}
+    for candidate in (_headline, _text, lambda issue: f"{issue.id} {_text(issue)}"):
+        left = [issue for issue in issues if issue.id not in names]
+        count = Counter(
+            [*(name.casefold() for name in names.values()), *(candidate(i).casefold() for i in left)]
+        )
+        names |= {issue.id: candidate(issue) for issue in left if count[candidate(issue).casefold()] == 1}
+    return {issue.id: _shortened(names.get(issue.id, issue.id)) for issue in issues}
+
+
+def _text(issue: BriefItem) -> str:
+    return _shortened(" ".join(issue.text.replace("`", "").split())) or issue.id
+
+
+def _headline(issue: BriefItem) -> str:
+    """Return what stands before the first colon, when that is more than a word: the rest is detail."""
+    first = " ".join(issue.text.replace("`", "").split()).split(": ", 1)[0]
+    return _shortened(first) if len(first.split()) > 1 else _text(issue)
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= NAME_CHARS:
+        return text
+    return text[: NAME_CHARS - 3].rsplit(" ", 1)[0].rstrip(" ,;:.-") + "..."
 
 
 def _claims(brief: Brief) -> dict[str, frozenset[str]]:
