@@ -19,7 +19,7 @@ from autopilot.config import DemoOptions, GcOptions, RunOptions
 from autopilot.home import Repository, exclude_folder, find_repository
 from autopilot.interpreters import interpreter, readable_paths
 from autopilot.live import View
-from autopilot.preflight import refuse_unstartable_checks
+from autopilot.preflight import refuse_shadowed_packages, refuse_unstartable_checks
 from autopilot.recorder import RunRecorder
 from autopilot.roadmap_change import follow_roadmap
 from autopilot.runs import (
@@ -124,6 +124,8 @@ async def run_here(options: RunOptions, view: View, *, allow_no_sandbox: bool, c
         git = Git(found)
         if plan is not None:
             await refuse_unstartable_checks(plan.roadmap, plan.targets, git, found.head, sandbox, options)
+            if plan.roadmap.setup is None:
+                await refuse_shadowed_packages(git, found.head, sandbox, options)
         # Only now what costs seconds to import: whoever made a mistake has been told by now.
         from autopilot.ending import resume, work_until_ended
 

@@ -281,6 +281,11 @@ CATALOGUE: Mapping[str, Entry] = {
         "The message holds its reason; asking again can't help.",
         "Act on the reason, then `autopilot resume`.",
     ),
+    "AP234": Entry(
+        "The checks would import the repository's package from another place than the worktree under test.",
+        "An editable install of your checkout puts an import hook before the worktree, so every check would judge the wrong files.",
+        "Give each worktree an environment of its own with checks.setup, or name an interpreter without that install with --python.",
+    ),
     "AP320": Entry(
         "The offline provider was asked to play a role that needs a model.",
         "It is a repair program: it plans by rule and builds by search, and reads no reports.",
