@@ -272,3 +272,24 @@ def test_a_command_that_is_not_pytest_is_declined(tmp_path: Path) -> None:
     meta, _ = search(tmp_path, Spec("make test"))
     assert meta["total_operations"] == 0
     assert "pytest" in meta["summary"]
+
+
+def test_a_repository_that_switches_plugins_off_is_searched(tmp_path: Path) -> None:
+    """Options for an installed plugin are not given where the repository's own configuration does not load it."""
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("")
+    (tmp_path / "pkg" / "mod.py").write_text(CLAMP.replace("value > high", "value < high"))
+    (tmp_path / "tests" / "test_mod.py").write_text(CLAMP_TESTS)
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\naddopts = ["--disable-plugin-autoload"]\n'
+    )
+    spec = encode(
+        Spec(command=COMMAND, failing=("tests/test_mod.py::test_mid", "tests/test_mod.py::test_high"))
+    )
+    command = [sys.executable, "-m", "autopilot_agents.providers.offline.search", "--spec", spec]
+    environ = {**os.environ, "PYTHONPATH": str(AGENTS)}
+
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
+
+    assert "value > high" in done.stdout

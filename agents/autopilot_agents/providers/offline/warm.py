@@ -24,20 +24,44 @@ class _Options:
 
 
 def warm_up(root: str) -> tuple[str, ...]:
-    """Run pytest on an empty folder and return the options that keep its plugins quiet; what was imported from
-    below `root` is forgotten again.
+    """Run pytest on an empty folder and return the options that keep its plugins quiet in the repository at `root`;
+    what was imported from below `root` is forgotten again.
     """
-    options = _Options()
     with tempfile.TemporaryDirectory() as empty, _nowhere():
         pytest.main(
-            ["-q", "--assert=plain", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", empty, empty],
-            plugins=[options],
+            ["-q", "--assert=plain", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", empty, empty]
         )
     for name, module in list(sys.modules.items()):
         path = getattr(module, "__file__", None)
         if path and os.path.realpath(path).startswith(root + os.sep) and "site-packages" not in path:
             del sys.modules[name]
-    return options.found
+    return _ask(root)
+
+
+def _ask(root: str) -> tuple[str, ...]:
+    """Return the options for the plugins that the repository's own configuration loads: it may switch some off.
+
+    A child asks, because that may import the repository's conftest.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            options = _Options()
+            os.chdir(root)
+            with _nowhere():
+                pytest.main(
+                    ["-q", "--collect-only", "-p", "no:cacheprovider", "--ignore-glob=*"], plugins=[options]
+                )
+            os.write(writing, "\0".join(options.found).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        answer = stream.read().decode()
+    os.waitpid(child, 0)
+    return tuple(answer.split("\0")) if answer else ()
 
 
 @contextlib.contextmanager
