@@ -92,7 +92,7 @@ def logic(context: Context, node: ast.AST) -> Iterator[Edit]:
         rest = [context.text(v) for i, v in enumerate(node.values) if i != index]
         yield Edit(start, end, f" {own} ".join(rest), 0.45, "condition dropped")
         if not isinstance(value, ast.UnaryOp) and not _has_opposite(value):
-            yield context.replace(value, f"not {_negatable(context, value)}", 0.4, "condition negated")
+            yield context.replace(value, f"not {_negatable(context, value)}", 0.65, "condition negated")
     if len(node.values) > 2:
         joined = text[start:end]
         yield Edit(start, end, joined.replace(f" {own} ", f" {other} "), 0.5, "boolean operator")
