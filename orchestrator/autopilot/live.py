@@ -222,7 +222,7 @@ def live_lines(document: Document, *, width: int, now: float) -> list[str]:
         rows = [rows[index] for index in sorted(order[:room])]
     hidden = len(units) - len(rows)
     run, slots = document["run"], document["run"].get("slots")
-    busy = sum(state in ("running", "merging") for _, state in units)
+    busy = sum(state == "running" for _, state in units)
     done = sum(row["status"] == "ended" for row in document["units"].values())
     foot = f"{run.get('id')} | {done} of {len(units)} ended | workers {busy}/{slots} | {spent(document)}"
     more = [f"… {hidden} more"] if hidden else []
