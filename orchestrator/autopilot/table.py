@@ -124,6 +124,15 @@ def _layout(columns: Sequence[Column], rows: Sequence[Row], width: int) -> tuple
     def needed(widths: Sequence[int]) -> int:
         return sum(widths[index] for index in kept) + len(GAP) * (len(kept) - 1)
 
+    for index in sorted(kept, key=lambda index: -columns[index].drop):
+        # Rather no column than one without a single value beside names that are cut off.
+        if (
+            needed(natural) > width
+            and columns[index].drop
+            and rows
+            and all(row[index] in ("", "-") for row in rows)
+        ):
+            kept.remove(index)
     while needed(least) > width and any(columns[index].drop for index in kept):
         kept.remove(max(kept, key=lambda index: columns[index].drop))
     widths = {index: least[index] for index in kept}
