@@ -5,16 +5,11 @@ AgentError (AutopilotError)
 │   ├── ProviderUnavailable   passing: wait (`retry_after_s`), then ask again; waiting is no failure
 │   ├── ProviderRefused       permanent: wrong key, spend limit, request refused; the run parks or ends
 │   └── AnswerIncomplete      the stream ended without a stop reason; what arrived whole is kept
-├── EditRejected              an edit set was refused before any write; carries the report
 ├── PathRefused               a path leads out of the worktree, into `.git`, or through a link
 ├── ReadRefused               a role asks to read more than it may, or what is no text
 ├── CommandRefused            the shell function won't run this command
 ├── SandboxUnavailable        exit 6: no sandbox on this machine, and none was waived
 └── GitError                  git ended with another status than it should
-
-Signals of the agent's loop (control flow, never shown to a user): LoopSignal
-├── OutputCut                 max_tokens reached: continue with what is complete
-└── TurnsExhausted            the role used up its turns
 """
 
 from __future__ import annotations
@@ -103,15 +98,3 @@ class GitError(AgentError):
         super().__init__(code, what, why=why or stderr.strip()[-500:], fix=fix)
         self.stderr = stderr
         self.exit_status = exit_status
-
-
-class LoopSignal(Exception):
-    """Ends an agent's loop for a named reason."""
-
-
-class OutputCut(LoopSignal):
-    """The answer reached its output limit."""
-
-
-class TurnsExhausted(LoopSignal):
-    """The role used up its turns without an answer."""

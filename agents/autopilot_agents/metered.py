@@ -6,9 +6,7 @@ is not made: the unit parks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from autopilot_agents.errors import ProviderRefused
+from autopilot_agents.errors import AnswerIncomplete, ProviderRefused
 from autopilot_agents.protocols import ModelLimits, Provider, Reply, Request
 from autopilot_agents.providers.model_table import ModelFigures
 from autopilot_state.models import Usage
@@ -24,11 +22,11 @@ class Metered:
         provider: who is asked.
         figures: prices of its model.
         cap_usd: of the run, in dollars.
-        spent_usd: what the run's journal says was spent so far.
+        spent_usd: what the run's journal says was spent before this start.
     """
 
     def __init__(
-        self, provider: Provider, figures: ModelFigures, *, cap_usd: float, spent_usd: Callable[[], float]
+        self, provider: Provider, figures: ModelFigures, *, cap_usd: float, spent_usd: float
     ) -> None:
         self.name = provider.name
         self._provider = provider
@@ -47,20 +45,25 @@ class Metered:
             ProviderRefused: AP330, the call could cost more than what is left of the cap.
         """
         most = most_usd(request, self._figures)
-        left = self._cap_usd - self._spent_usd() - self._reserved_usd
+        left = self._cap_usd - self._spent_usd - self._reserved_usd
         if most > left:
             raise ProviderRefused(
                 "AP330",
                 f"the cap of ${self._cap_usd:.2f} is reached",
-                why=f"${self._spent_usd():.2f} spent; the next call may cost ${most:.2f}, ${max(left, 0):.2f} are left",
+                why=f"${self._spent_usd:.2f} spent; the next call may cost ${most:.2f}, ${max(left, 0):.2f} are left",
                 fix="raise it and go on: autopilot resume --max-usd X",
             )
         self._reserved_usd += most
         try:
-            return await self._provider.complete(request)
+            reply = await self._provider.complete(request)
+            self._spent_usd += reply.usage.cost_usd
+        except AnswerIncomplete as error:
+            # The part that came is billed; without figures it may have been all of it.
+            self._spent_usd += error.usage.cost_usd if error.usage else most
+            raise
         finally:
-            # The caller records the actual cost before anything else runs, so nothing is counted twice or missed.
             self._reserved_usd -= most
+        return reply
 
 
 def most_usd(request: Request, figures: ModelFigures) -> float:

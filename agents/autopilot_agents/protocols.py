@@ -6,8 +6,8 @@ Each has two to five methods and a shipped fake: `providers/scripted.py`, `recor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from autopilot_state.models import ArtifactRef, Usage
@@ -111,20 +111,6 @@ class Provider(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class CommandResult:
-    """How a command ended. `output` is the capped view (first lines, error lines, the last 160), redacted."""
-
-    command: str
-    exit_code: int
-    """128 + n when ended by signal n, 124 at the time limit."""
-    output: str
-    duration_s: float
-    timed_out: bool = False
-    log: ArtifactRef | None = None
-    truncated: bool = False
-
-
 class Recorder(Protocol):
     """Durable memory of one run, handed to everything that has side effects.
 
@@ -177,15 +163,3 @@ class Tool(Protocol):
     async def run(self, arguments: Mapping[str, Any]) -> str:
         """Return the text for the model. Raises an `AgentError` for what the model should be told."""
         ...
-
-
-OnText = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class RoleContext:
-    """What every role of one unit shares: ids, limits, and which tools it may use."""
-
-    run: str
-    unit: str
-    tools: Sequence[Tool] = field(default_factory=tuple)

@@ -215,7 +215,7 @@ async def _make_parts(
 
     python, python_path = interpreter(options)
     return Parts(
-        repository=repository, git=git, recorder=recorder, provider=provider, sandbox=sandbox,
+        repository=repository, git=git, recorder=recorder, provider=await _capped(provider, options.config.max_usd, recorder), sandbox=sandbox,
         redactor=opened.redactor, playbook=playbook, roadmap=plan.roadmap if plan else load_roadmap_of(recorder),
         settings=settings, limits=limits, python=python, python_path=python_path, readable=readable_paths(python_path),
         max_agents=options.config.max_agents, notify=view.line,
@@ -240,7 +240,7 @@ async def _capped(provider: Provider, cap_usd: float, recorder: RunRecorder) -> 
     if figures is None:
         return provider
     return Metered(
-        provider, figures, cap_usd=cap_usd, spent_usd=lambda: recorder.document["usage"].get("cost_usd", 0.0)
+        provider, figures, cap_usd=cap_usd, spent_usd=recorder.document["usage"].get("cost_usd", 0.0)
     )
 
 

@@ -13,9 +13,6 @@ from typing import Any
 from autopilot_state.models import Evidence, Outcome, SplitRequest, Usage
 from autopilot_state.patch import Document, Operation, expect, pointer, put
 
-RUNNING = ("running", "merging")
-"""Statuses of a unit that somebody works on."""
-
 
 @dataclass(frozen=True)
 class Event:

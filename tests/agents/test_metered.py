@@ -29,7 +29,9 @@ def request(text: str = "x", max_tokens: int = 1000) -> Request:
 
 def reply(output: int) -> Reply:
     usage = Usage(input_tokens=10, output_tokens=output, requests=1)
-    return Reply(Message("assistant", "ok"), "end_turn", usage)
+    return Reply(
+        Message("assistant", "ok"), "end_turn", usage.model_copy(update={"cost_usd": FIGURES.cost_usd(usage)})
+    )
 
 
 async def test_parallel_workers_never_spend_more_than_the_cap() -> None:
@@ -43,7 +45,7 @@ async def test_parallel_workers_never_spend_more_than_the_cap() -> None:
             return await super().complete(request)
 
     cap = 10 * most_usd(request(), FIGURES)
-    provider = Metered(Slow(lambda _: reply(1000)), FIGURES, cap_usd=cap, spent_usd=lambda: spent)
+    provider = Metered(Slow(lambda _: reply(1000)), FIGURES, cap_usd=cap, spent_usd=0.0)
     refused = 0
 
     async def worker() -> None:
@@ -68,7 +70,7 @@ async def test_parallel_workers_never_spend_more_than_the_cap() -> None:
 async def test_a_call_that_does_not_fit_is_not_made() -> None:
     """Nothing reaches the provider when the upper bound of the call is over what is left."""
     inner = ScriptedProvider(lambda _: reply(1))
-    provider = Metered(inner, FIGURES, cap_usd=0.001, spent_usd=lambda: 0.0)
+    provider = Metered(inner, FIGURES, cap_usd=0.001, spent_usd=0.0)
 
     with pytest.raises(ProviderRefused, match="the cap"):
         await provider.complete(request(max_tokens=64_000))
