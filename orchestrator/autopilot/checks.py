@@ -59,16 +59,21 @@ class CheckRunner:
     readable: Sequence[Path] = ()
     python_path: Sequence[Path] = ()
     """Folders that come first on PATH, so that `python` is the interpreter the user named."""
+    turns: dict[str, anyio.Lock] = field(default_factory=dict)
+    """One lock for each operation that was asked for."""
 
     async def run(self, check: Check, *, worktree: Path, tree: str, again: int = 0) -> CheckRun:
         """Return how `check` ends on the checked-out `tree`; found again when it ran there before.
 
         `again` numbers deliberate repetitions, which look for flaky tests.
         """
-        known = self.known(check, tree, again=again)
-        if known is not None:
-            return known
         op = _op(check, tree, again)
+        async with self.turns.setdefault(op, anyio.Lock()):
+            # Whoever asks while it runs in another worktree of the same tree waits, and finds it.
+            known = self.known(check, tree, again=again)
+            return known if known is not None else await self._run_and_keep(check, worktree, tree, op)
+
+    async def _run_and_keep(self, check: Check, worktree: Path, tree: str, op: str) -> CheckRun:
         run = await self._run(check, worktree, tree, op[1:])
         ref = self.recorder.put_artifact("", f"{op[1:]}.json", _encode(run))
         self.recorder.done(op, "", "check", {"exit": run.exit_code, "ref": ref.model_dump()})
