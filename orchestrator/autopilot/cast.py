@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import orjson
 
 from autopilot import events
-from autopilot.briefing import parse_json_answer, parse_plan
+from autopilot.briefing import make_brief, parse_json_answer, parse_plan
 from autopilot.checks import python_environment
 from autopilot.job import UnitJob
 from autopilot.recorder import RunRecorder
@@ -28,6 +28,7 @@ from autopilot_state.models import ArtifactRef
 
 PLANNER_TOKENS = 8_192
 PLAN_TRIES = 2
+MAX_FINDING = 400
 
 
 @dataclass(frozen=True)
@@ -93,20 +94,17 @@ class Cast:
         return Built(answer.text, answer.cut, answer.refused, answer.context_pct, shown)
 
     async def assess(self, job: UnitJob, bench: Workbench) -> str:
-        """Return one line for each finding of the phase's reports: id, severity, summary."""
+        """Return one line for each open finding of the phase's reports, with its id."""
         reports = "\n".join(f"- {path}" for path in job.contract.reports)
         with Root(bench.path) as root:
-            prompt = f"Unit {job.unit}. Read these reports and return their open findings:\n{reports}"
+            prompt = f"{make_brief(job, {}).render()}\n\nThe reports of this phase:\n{reports}"
             answer = await self._ask(
                 "assessor", prompt, self._looking(root, bench), job, "assess", PLANNER_TOKENS
             )
         found = parse_json_answer(answer.text) or {}
-        findings = [f for f in found.get("findings", []) if isinstance(f, dict)]
-        lines = [
-            f"{job.unit}.r{n} [{f.get('severity', '?')}] {str(f.get('summary', ''))[:200]}"
-            for n, f in enumerate(findings, start=1)
-        ]
-        self.recorder.note(job.unit, "reports.assessed", {"findings": len(findings)})
+        texts = [str(i["text"]) for i in found.get("issues", []) if isinstance(i, dict) and i.get("text")]
+        lines = [f"{job.unit}.r{n} {text[:MAX_FINDING]}" for n, text in enumerate(texts, start=1)]
+        self.recorder.note(job.unit, "reports.assessed", {"findings": len(lines)})
         return "Open findings of the reports:\n" + "\n".join(lines) if lines else ""
 
     # -- asking ------------------------------------------------------------------------------------------------

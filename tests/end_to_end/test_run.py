@@ -155,3 +155,26 @@ def test_the_journal_verifies_and_state_json_is_its_fold(project: Project) -> No
     done = project.autopilot("state", "verify", document["run_id"], "--json", expect=0)
 
     assert json.loads(done.stdout)["exit_code"] == 0
+
+
+def test_reports_are_read_by_a_role_of_their_own(project: Project) -> None:
+    """A phase that names reports has them assessed first; the journal holds how many findings, not their text."""
+    reported = ROADMAP.split("## Phase 2")[0].replace("**Checks**", "**Reports**: docs/uat.md\n**Checks**")
+    ready(project, reported)
+    project.write({"docs/uat.md": "Adding is wrong: 2 + 3 gives -1.\n"})
+    project.commit()
+    finding = {"text": "`calc/add.py`: adding subtracts", "report": "docs/uat.md"}
+    project.play(
+        {
+            "assessor": [read("docs/uat.md"), plan(issues=[finding], summary="1 open defect")],
+            "planner": [plan()],
+            "1/builder": ADD,
+        }
+    )
+
+    document = project.run(expect=0)
+
+    journal = project.path / ".autopilot/runs" / document["run_id"] / "journal.jsonl"
+    records = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [r["data"] for r in records if r["type"] == "reports.assessed"] == [{"findings": 1}]
+    assert "adding subtracts" not in (journal.parent / "state.json").read_text()
